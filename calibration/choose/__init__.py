@@ -1,0 +1,43 @@
+"""Choosing a floor and a cap: pure functions of arrays; no file, database or notebook is known here."""
+
+from .api import choose_floor
+from .certify import certify, labels_for_certificate
+from .counts import CountsTable, count_at_thresholds, survival
+from .gap import blocking, measure_gap
+from .heldout import cross_fit, folds_by_group
+from .outcome import PRESETS, Certificate, Costs, Gap, Gate, NoFloor, Recommendation
+from .policies import POLICIES, as_chooser
+from .rates import Rate, mean_over_queries, proportion
+from .rule import between_scores, empirical_cost, pick, smoothed_cost
+from .topk import TopK, choose_top_k
+
+__all__ = [
+    "POLICIES",
+    "PRESETS",
+    "Certificate",
+    "Costs",
+    "CountsTable",
+    "Gap",
+    "Gate",
+    "NoFloor",
+    "Rate",
+    "Recommendation",
+    "TopK",
+    "as_chooser",
+    "between_scores",
+    "blocking",
+    "certify",
+    "choose_floor",
+    "choose_top_k",
+    "count_at_thresholds",
+    "cross_fit",
+    "empirical_cost",
+    "folds_by_group",
+    "labels_for_certificate",
+    "mean_over_queries",
+    "measure_gap",
+    "pick",
+    "proportion",
+    "smoothed_cost",
+    "survival",
+]

@@ -1,0 +1,110 @@
+"""What other tools would have chosen on the same queries."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .counts import count_at_thresholds, survival
+from .outcome import Costs
+from .smooth import Floats
+
+Policy = Callable[[Floats, Floats], float | None]
+
+
+def max_f(beta: float) -> Policy:
+    """Threshold of the largest F-beta of "an answerable query keeps its answer" against noise."""
+
+    def choose(relevant: Floats, noise: Floats) -> float | None:
+        table = count_at_thresholds(np.concatenate([relevant, noise]), [True] * len(relevant) + [False] * len(noise))
+        if len(table.thresholds) == 0:
+            return None
+        weight = beta * beta
+        score = (1 + weight) * table.true_positives / (
+            weight * table.positives + table.true_positives + table.false_positives
+        )
+        return float(table.thresholds[int(np.argmax(score))])
+
+    return choose
+
+
+def equal_error_rate(relevant: Floats, noise: Floats) -> float | None:
+    """Threshold at which as large a share of answers is lost as of noise is kept."""
+    thresholds = _candidates(relevant, noise)
+    if thresholds is None:
+        return None
+    lost = 1 - survival(relevant, thresholds) / len(relevant)
+    kept = survival(noise, thresholds) / len(noise)
+    return float(thresholds[int(np.argmin(np.abs(lost - kept)))])
+
+
+def youden(relevant: Floats, noise: Floats) -> float | None:
+    """Threshold of the largest hit rate minus false-answer rate."""
+    thresholds = _candidates(relevant, noise)
+    if thresholds is None:
+        return None
+    margin = survival(relevant, thresholds) / len(relevant) - survival(noise, thresholds) / len(noise)
+    return float(thresholds[int(np.argmax(margin))])
+
+
+def target_recall(share: float) -> Policy:
+    """Largest threshold that keeps at least `share` of the labelled answers."""
+
+    def choose(relevant: Floats, noise: Floats) -> float | None:
+        ordered = np.sort(relevant)
+        value = ordered[int(np.floor((1.0 - share) * len(ordered) + 1e-9))] if len(ordered) else -np.inf
+        return float(value) if np.isfinite(value) else None
+
+    return choose
+
+
+def conformal(share: float) -> Policy:
+    """Split-conformal threshold: the (n + 1)-corrected lower quantile of best relevant."""
+
+    def choose(relevant: Floats, noise: Floats) -> float | None:
+        at = int(np.floor((1.0 - share) * (len(relevant) + 1)))
+        if at < 1:
+            return None
+        value = float(np.sort(relevant)[at - 1])
+        return value if np.isfinite(value) else None
+
+    return choose
+
+
+def middle_of_extreme_gap(relevant: Floats, noise: Floats) -> float | None:
+    """Halfway between the strongest noise and the weakest answer; None when they overlap."""
+    if len(noise) == 0 or len(relevant) == 0 or not noise.max() < relevant.min():
+        return None
+    return float((noise.max() + relevant.min()) / 2)
+
+
+def fixed(value: float) -> Policy:
+    """Use a number copied from elsewhere."""
+    return lambda relevant, noise: value
+
+
+POLICIES: dict[str, Policy] = {
+    "top-K only": lambda relevant, noise: None,
+    "fixed 0.78": fixed(0.78),
+    "fixed 0.5": fixed(0.5),
+    "max F1": max_f(1.0),
+    "max F2": max_f(2.0),
+    "equal error rate": equal_error_rate,
+    "Youden": youden,
+    "target recall 95 %": target_recall(0.95),
+    "conformal 90 %": conformal(0.9),
+    "middle of the extreme gap": middle_of_extreme_gap,
+}
+"""By the name shown. None means "no floor": accept everything within the cap."""
+
+
+def as_chooser(policy: Policy) -> Callable[[Floats, Floats, Costs], float | None]:
+    """Let a policy be cross-fitted like our own rule; it does not know costs."""
+    return lambda relevant, noise, costs: policy(relevant, noise)
+
+
+def _candidates(relevant: Floats, noise: Floats) -> Floats | None:
+    if len(relevant) == 0 or len(noise) == 0:
+        return None
+    pooled = np.concatenate([relevant, noise])
+    pooled = np.unique(pooled[np.isfinite(pooled)])
+    return pooled if len(pooled) else None

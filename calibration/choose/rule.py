@@ -1,0 +1,110 @@
+"""The rule that picks a threshold: least smoothed expected cost, its low end, never on an observed score."""
+
+import numpy as np
+import numpy.typing as npt
+
+from .outcome import Costs
+from .smooth import Floats, Smoothed
+
+GRID = 512
+FLAT = 0.005
+"""Of the false-answer weight: costs within it of the least are the flat part, whose low end is taken."""
+MARGIN = 1e-5
+"""Distance kept from observed scores, ten times the tolerance of the contract."""
+MIN_RELEVANT = 5
+MIN_NOISE = 20
+
+
+def smoothed_cost(relevant: npt.ArrayLike, noise: npt.ArrayLike, thresholds: Floats, costs: Costs) -> Floats:
+    """Expected cost per query at each threshold, from smoothed bands.
+
+    Parameters
+    ----------
+    relevant : array_like
+        Best relevant similarity per answerable query; minus infinity where none could be accepted.
+    noise : array_like
+        Best similarity per off-topic query; minus infinity where nothing was scored.
+    """
+    relevant = np.asarray(relevant, dtype=np.float64)
+    noise = np.asarray(noise, dtype=np.float64)
+    width = _range(relevant, noise)
+    n = len(relevant)
+    miss = Smoothed.fit(relevant, pooled_range=width, normal_weight=10.0 / (10.0 + n)).below(thresholds)
+    kept = 1.0 - Smoothed.fit(noise, pooled_range=width, normal_weight=0.0).below(thresholds)
+    return costs.miss_weight * miss + costs.false_weight * kept
+
+
+def empirical_cost(relevant: npt.ArrayLike, noise: npt.ArrayLike, threshold: float | None, costs: Costs) -> float:
+    """Cost per query of one threshold on given bands; None accepts everything.
+
+    Examples
+    --------
+    >>> empirical_cost([0.5, 0.2], [0.1, 0.3], 0.25, Costs(miss=3, false_answer=1))
+    1.0
+    """
+    relevant = np.asarray(relevant, dtype=np.float64)
+    noise = np.asarray(noise, dtype=np.float64)
+    bar = -np.inf if threshold is None else threshold
+    # minus infinity never had a score: no floor, not even none, accepts it
+    miss = 1.0 - float(np.mean((relevant >= bar) & np.isfinite(relevant)))
+    kept = float(np.mean((noise >= bar) & np.isfinite(noise)))
+    return costs.miss_weight * miss + costs.false_weight * kept
+
+
+def pick(relevant: npt.ArrayLike, noise: npt.ArrayLike, costs: Costs) -> tuple[float, float]:
+    """Pick the threshold of least smoothed cost.
+
+    Where a miss weighs more than a false answer, the lowest threshold of the flat part around the minimum is taken.
+
+    Returns
+    -------
+    threshold, expected cost
+        The threshold is not yet moved away from observed scores.
+    """
+    relevant = np.asarray(relevant, dtype=np.float64)
+    noise = np.asarray(noise, dtype=np.float64)
+    finite = np.concatenate([relevant[np.isfinite(relevant)], noise[np.isfinite(noise)]])
+    reach = 0.15 * _range(relevant, noise)
+    grid = np.linspace(finite.min() - reach, finite.max() + reach, GRID)
+    cost = smoothed_cost(relevant, noise, grid, costs)
+    best = int(np.argmin(cost))
+    if costs.miss_weight > costs.false_weight:
+        outside = np.flatnonzero(cost[:best] > cost[best] + FLAT * costs.false_weight)
+        best = int(outside[-1]) + 1 if len(outside) else 0
+    return float(grid[best]), float(cost[best])
+
+
+def between_scores(threshold: float, observed: npt.ArrayLike, *, margin: float = MARGIN) -> float:
+    """Move a threshold off observed scores, downward, to the shortest decimal that keeps its distance.
+
+    A floor equal to an observed score drops or keeps that passage by the rounding of whoever computes it.
+
+    Examples
+    --------
+    >>> between_scores(0.31274, [0.2, 0.3, 0.31274, 0.5])
+    0.312
+    >>> between_scores(0.31274, [0.2, 0.3, 0.5])
+    0.312
+    """
+    scores = np.unique(np.asarray(observed, dtype=np.float64))
+    scores = scores[np.isfinite(scores)]
+    at = int(np.searchsorted(scores, threshold - margin, side="right"))  # first score above threshold - margin
+    if at < len(scores) and scores[at] <= threshold + margin:
+        high = float(scores[at]) - margin
+    else:
+        high = threshold
+    # the highest open interval at or below `high` that is wide enough to stand in
+    while at > 0 and high - (float(scores[at - 1]) + margin) <= 0:
+        at -= 1
+        high = float(scores[at]) - margin
+    low = float(scores[at - 1]) + margin if at > 0 else -np.inf
+    for digits in range(2 if not np.isfinite(low) else 3, 12):
+        candidate = float(np.floor(high * 10.0**digits) / 10.0**digits)
+        if candidate >= low:
+            return candidate
+    return (low + high) / 2.0
+
+
+def _range(relevant: Floats, noise: Floats) -> float:
+    finite = np.concatenate([relevant[np.isfinite(relevant)], noise[np.isfinite(noise)]])
+    return float(np.ptp(finite)) if len(finite) else 0.0

@@ -1,0 +1,89 @@
+"""The one place where a similarity meets a floor."""
+
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+DEFAULT_TOLERANCE = 1e-6
+"""On the similarity scale. Storage as float32 moves a cosine by about 1e-7, so a floor may not decide within 1e-6."""
+
+
+class Decision(IntEnum):
+    """What a floor says of one candidate."""
+
+    REJECTED = 0
+    ACCEPTED = 1
+    NOT_SCORED = 2
+
+
+def decide(
+    similarity: npt.ArrayLike, floor: float | None, *, inclusive: bool = True, tolerance: float = DEFAULT_TOLERANCE
+) -> npt.NDArray[np.int8]:
+    """Decide about each candidate: accepted, rejected or not scored.
+
+    Parameters
+    ----------
+    similarity : array_like of float
+        Higher is better; NaN and None mean "not scored". 0.0 is a value.
+    floor : float or None
+        None accepts every scored candidate. 0.0 is a floor.
+    inclusive : bool
+        Whether a similarity equal to the floor is accepted. "Equal" means within `tolerance`, either way.
+    tolerance : float
+        Width of the boundary on the scale of `similarity`.
+
+    Returns
+    -------
+    ndarray of int8
+        `Decision` values, the shape of `similarity`.
+
+    Examples
+    --------
+    >>> decide([0.41, None, 0.0, 0.12], 0.3).tolist()
+    [1, 2, 0, 0]
+    >>> decide([1 - 0.2], 0.8).tolist(), decide([1 - 0.2], 0.8, inclusive=False).tolist()
+    ([1], [0])
+    """
+    values = np.asarray(similarity, dtype=np.float64)
+    scored = ~np.isnan(values)
+    if floor is None:
+        passed = scored
+    elif inclusive:
+        passed = values >= floor - tolerance  # NaN compares false
+    else:
+        passed = values > floor + tolerance
+    return np.where(scored, np.where(passed, Decision.ACCEPTED, Decision.REJECTED), Decision.NOT_SCORED).astype(np.int8)
+
+
+def accept(
+    similarity: npt.ArrayLike, floor: float | None, *, inclusive: bool = True, tolerance: float = DEFAULT_TOLERANCE
+) -> npt.NDArray[np.bool_]:
+    """Tell which candidates are accepted; NaN and None never are.
+
+    Examples
+    --------
+    >>> accept([0.3, 0.0, -0.1], 0.0).tolist(), accept([0.3, 0.0, -0.1], None).tolist()
+    ([True, True, False], [True, True, True])
+    """
+    decisions: npt.NDArray[np.bool_] = (
+        decide(similarity, floor, inclusive=inclusive, tolerance=tolerance) == Decision.ACCEPTED
+    )
+    return decisions
+
+
+def on_boundary(
+    similarity: npt.ArrayLike, floor: float | None, *, tolerance: float = DEFAULT_TOLERANCE
+) -> npt.NDArray[np.bool_]:
+    """Tell which candidates lie within the tolerance of the floor, where storage decides rather than meaning.
+
+    Examples
+    --------
+    >>> on_boundary([0.79999996, 0.8, 0.9], 0.8).tolist()
+    [True, True, False]
+    """
+    values = np.asarray(similarity, dtype=np.float64)
+    if floor is None:
+        return np.zeros(values.shape, dtype=np.bool_)
+    near: npt.NDArray[np.bool_] = np.abs(values - floor) <= tolerance
+    return near

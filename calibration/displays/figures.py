@@ -1,0 +1,102 @@
+"""matplotlib figures as inline SVG: no pyplot, no state, real text, colours that follow the page."""
+
+import hashlib
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from typing import TYPE_CHECKING
+
+from .palette import COLOUR, with_variables
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDE, NARROW = 7.4, 3.9
+"""Inches; the page shows the narrow drawing on a phone."""
+
+_STYLE = re.compile(r'style="([^"]*)"')
+_ID = re.compile(r' id="([^"]*)"')
+_REFERENCE = re.compile(r'(?<=url\(#)[^)]+(?=\))|(?<=href="#)[^"]+(?=")')
+
+
+@contextmanager
+def drawing_style() -> Iterator[None]:
+    """Draw with our settings and leave the caller's alone; dollar signs are never read as mathematics."""
+    import matplotlib as mpl
+
+    settings = {
+        "text.parse_math": False,
+        "text.usetex": False,
+        "axes.formatter.use_mathtext": False,
+        "font.family": "DejaVu Sans",
+        "font.size": 9.0,
+        "axes.titlesize": 9.0,
+        "axes.labelsize": 9.0,
+        "xtick.labelsize": 8.5,
+        "ytick.labelsize": 8.5,
+        "text.color": COLOUR["ink"],
+        "axes.labelcolor": COLOUR["muted"],
+        "axes.edgecolor": COLOUR["muted"],
+        "axes.facecolor": "none",
+        "figure.facecolor": "none",
+        "xtick.color": COLOUR["muted"],
+        "ytick.color": COLOUR["muted"],
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "grid.color": COLOUR["line"],
+        "grid.linewidth": 0.6,
+        "axes.axisbelow": True,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "calibration",
+        "path.simplify": False,
+    }
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        # a font without a foreign glyph only makes the layout guess; the browser draws the text
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
+        yield
+
+
+def new_axes(width: float, height: float) -> "Axes":
+    """Make axes on a figure of their own, in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure.add_subplot()
+
+
+def inline_svg(ax: "Axes", alt: str) -> str:
+    """Turn the figure of some axes into an SVG element for an HTML page; the same figure gives the same bytes."""
+    buffer = io.StringIO()
+    ax.figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    # matplotlib's own style sheet would apply to the whole page
+    svg = re.sub(r"<style[^>]*>.*?</style>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<defs>\s*</defs>\s*", "", svg)
+    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = _STYLE.sub(lambda found: f'style="{with_variables(found[1])}"', svg)
+    svg = _own_ids(svg)
+    return _labelled(svg, alt)
+
+
+def _own_ids(svg: str) -> str:
+    """Drop ids nobody refers to and make the others the figure's own."""
+    prefix = "c" + hashlib.sha256(svg.encode()).hexdigest()[:8]
+    used = set(_REFERENCE.findall(svg))
+    svg = _ID.sub(lambda found: f' id="{prefix}-{found[1]}"' if found[1] in used else "", svg)
+    return _REFERENCE.sub(lambda found: f"{prefix}-{found[0]}", svg)
+
+
+def _labelled(svg: str, alt: str) -> str:
+    end = svg.index(">")
+    view_box = re.search(r'viewBox="([^"]*)"', svg[:end])
+    box = view_box[1] if view_box else "0 0 100 100"
+    opening = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="{box}" '
+        f'role="img" aria-label="{escape(alt)}" style="stroke-linejoin: round; stroke-linecap: butt">'
+    )
+    return re.sub(r"\n\s*", "\n", opening + svg[end + 1 :].strip())

@@ -1,0 +1,248 @@
+"""The one strict model of a run's parameters, shared by the command, calibration.toml and the notebooks."""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from .errors import ParameterError, listed
+
+SAMPLE_MODELS = ("minilm", "multilingual-e5-small", "wordllama")
+Share = Annotated[float, Field(ge=0.0, le=1.0, strict=False)]
+Weight = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+Proportion = Annotated[float, Field(gt=0.0, lt=1.0)]
+
+
+class RunParams(BaseModel):
+    """Parameters of one calibration of one model.
+
+    Paths are relative to the working folder. Secrets are not parameters: a password belongs into PGPASSWORD or a Postgres
+    service file, an API key into OPENAI_API_KEY.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    # what is asked
+    model: str | None = Field(None, description="name of an embedding model; None where vectors or scores are ready")
+    labels: str | None = Field(None, description="folder with queries, qrels and corpus (BEIR layout); None: the sample")
+    queries: str | None = Field(None, description="file of queries (CSV, TSV, JSONL), instead of the folder's")
+    qrels: str | None = Field(None, description="file of judgements, instead of the folder's")
+    corpus: str | None = Field(None, description="file of passages, instead of the folder's")
+    queries_sql: str | None = Field(None, description="SQL giving query_id, text, … from the user's database")
+    qrels_sql: str | None = Field(None, description="SQL giving query_id, doc_id, relevance")
+    rel_level: int | None = Field(None, description="smallest relevant grade; needed when grades go beyond 0/1")
+    unjudged: Literal["unknown", "nonrelevant"] = Field("unknown", description="what a passage without judgement is")
+    answerability_by_kind: dict[str, str] = Field(default_factory=dict, description="query kind to answerability")
+    allow_dangling: bool = Field(False, description="accept judgements of passages that are not in the corpus")
+
+    # where scores come from
+    scores: str | None = Field(None, description="score file (query_id, doc_id, score, relevance): no database, no model")
+    vectors: str | None = Field(None, description="npz or parquet of query and passage vectors")
+    dsn: str | None = Field(None, description="the user's database, without password; read only")
+    service: str | None = Field(None, description="name in the Postgres service file, instead of a dsn")
+    table: str | None = Field(None, description="table or view with the vectors")
+    id_column: str = "id"
+    vector_column: str = "embedding"
+    document_column: str | None = Field(None, description="column naming the document a passage belongs to")
+    model_column: str | None = Field(None, description="column naming the model of each vector")
+    model_value: str | None = Field(None, description="what `model_column` must say; defaults to the model's name")
+    where: str | None = Field(None, description="SQL condition kept on every query unchanged")
+    metric: str = Field("cosine_similarity", description="metric of the scores, by its contract name")
+    strategy: Literal["auto", "fetch", "sql"] = Field("auto", description="how vectors become scores")
+    statement_timeout: Annotated[int, Field(ge=0)] = Field(600, description="seconds; 0 waits for ever")
+    base_url: str | None = Field(None, description="OpenAI-compatible endpoint")
+    dimensions: Annotated[int, Field(gt=0)] | None = Field(None, description="shortened embeddings, where supported")
+    query_prefix: str | None = None
+    passage_prefix: str | None = None
+
+    # the noise
+    probes: bool = Field(True, description="measure far noise with the bundled probe queries")
+    probes_file: str | None = Field(None, description="own probe queries")
+    languages: list[str] | None = Field(None, description="languages of the probes; None: those of the labels")
+    exclude_subjects: list[str] = Field(default_factory=list, description="subjects the corpus is about")
+
+    # the choice
+    preset: Literal["completeness", "balanced", "refusal"] = "balanced"
+    miss_cost: Weight | None = Field(None, description="cost of a lost answer; overrides the preset")
+    false_cost: Weight | None = Field(None, description="cost of a false answer; overrides the preset")
+    off_topic_share: Share = Field(0.5, description="share of off-topic queries in the traffic")
+    top_k: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="a budget; None: chosen from labels")
+    k_max: Annotated[int, Field(ge=1, le=1000)] = 20
+    target: Proportion = Field(0.9, description="hit rate the certificate promises")
+    confidence: Proportion = Field(0.9, description="confidence of the certificate")
+    old_floor: float | None = Field(None, description="the floor in use today, shown beside the new one")
+    inclusive: bool = Field(True, description="whether a similarity equal to the floor is accepted")
+    seed: Annotated[int, Field(ge=0)] = 20240601
+
+    # the output
+    out: str = "reports/runs/sample"
+    show_text: bool = Field(False, description="put query and passage text into the report")
+
+    @field_validator("dsn")
+    @classmethod
+    def _no_password(cls, dsn: str | None) -> str | None:
+        # the library never sees one: `calibrate` moves it into the environment before a notebook knows of it
+        if dsn is not None:
+            from psycopg import ProgrammingError
+            from psycopg.conninfo import conninfo_to_dict
+
+            try:
+                parts = conninfo_to_dict(dsn)
+            except ProgrammingError:
+                raise ValueError("not a Postgres connection string (postgresql://user@host/db or key=value pairs)") from None
+            if parts.get("password"):
+                raise ValueError("a dsn must not carry a password; put it into PGPASSWORD or a service file")
+        return dsn
+
+    @field_validator("old_floor")
+    @classmethod
+    def _floor_in_range(cls, floor: float | None) -> float | None:
+        if floor is not None and not abs(floor) < float("inf"):
+            raise ValueError("not a finite number")
+        return floor
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "RunParams":
+        from .contract import ScoreContract, check_floor_in_range
+
+        problems = []
+        contract = ScoreContract(self.metric)
+        if self.old_floor is not None and self.scores is None:
+            check_floor_in_range(self.old_floor, contract)
+        given = [name for name in ("scores", "vectors") if getattr(self, name) is not None]
+        if self.dsn is not None or self.service is not None:
+            given.append("a database")
+        if "scores" in given and len(given) > 1:
+            problems.append(f"only one source of scores can be used, found {' and '.join(given)}")
+        if self.dsn is not None and self.service is not None:
+            problems.append("give either dsn or service, not both")
+        if (self.dsn is not None or self.service is not None) and self.table is None:
+            problems.append("a database needs `table`, the table with the vectors")
+        if self.table is not None and self.dsn is None and self.service is None:
+            problems.append("`table` needs a `dsn` or a `service`")
+        if (self.queries_sql is None) != (self.qrels_sql is None):
+            problems.append("queries_sql and qrels_sql go together")
+        if (self.queries is None) != (self.qrels is None) and self.labels is None and self.scores is None:
+            problems.append("queries and qrels go together, or beside a labels folder")
+        if self.top_k is not None and self.top_k > self.k_max:
+            # the cap the user gives is the fixed one; look at least as deep
+            object.__setattr__(self, "k_max", self.top_k)
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    @property
+    def uses_sample(self) -> bool:
+        """Whether the labels are the bundled sample's."""
+        own = (self.labels, self.queries, self.queries_sql, self.scores)
+        return all(value is None for value in own)
+
+    @property
+    def source_kind(self) -> Literal["scores", "vectors", "database", "embedded"]:
+        """Where similarities come from."""
+        if self.scores is not None:
+            return "scores"
+        if self.dsn is not None or self.service is not None:
+            return "database"
+        return "vectors" if self.vectors is not None else "embedded"
+
+    @property
+    def run_name(self) -> str:
+        """Safe folder name of this model's run."""
+        return safe_name(self.model or Path(self.scores or self.vectors or self.table or "scores").stem)
+
+
+def parameters(values: Mapping[str, Any]) -> RunParams:
+    """Validate parameters; every problem is reported at once and in the user's words.
+
+    Raises
+    ------
+    ParameterError
+        Unknown names (with the closest known one), wrong types, values out of range, contradictions.
+    """
+    problems = unknown_names(values, RunParams.model_fields)
+    known = {name: value for name, value in values.items() if name in RunParams.model_fields}
+    try:
+        params = RunParams(**known)
+    except ValidationError as error:
+        for item in error.errors():
+            name = ".".join(str(part) for part in item["loc"]) or "parameters"
+            message = item["msg"].removeprefix("Value error, ")
+            shown = "" if name in ("dsn", "parameters") else f", found {item['input']!r}"
+            problems.append(f"{name}: {message}{shown}{_number_hint(item['input'])}")
+    if problems:
+        raise ParameterError("parameters cannot be used:\n" + listed(problems))
+    return params
+
+
+def unknown_names(values: Mapping[str, Any], known: Mapping[str, Any] | set[str]) -> list[str]:
+    """Name the parameters that do not exist, each with the closest that does.
+
+    Examples
+    --------
+    >>> unknown_names({"flor": 0.3}, {"floor"})
+    ["unknown parameter 'flor' (did you mean 'floor'?)"]
+    """
+    problems = []
+    for name in values:
+        if name not in known:
+            close = difflib.get_close_matches(name, list(known), n=1)
+            problems.append(f"unknown parameter {name!r}" + (f" (did you mean {close[0]!r}?)" if close else ""))
+    return problems
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Read calibration.toml; `models` may list several models.
+
+    Raises
+    ------
+    ParameterError
+        Not there, not TOML, or unknown names in it.
+    """
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ParameterError(f"cannot read {path}: {error.strerror}. `calibrate init` writes one.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{path} is not valid TOML: {error}.") from None
+    problems = unknown_names(values, {*RunParams.model_fields, "models"})
+    if problems:
+        raise ParameterError(f"{path} cannot be used:\n" + listed(problems))
+    return values
+
+
+def safe_name(name: str) -> str:
+    """Make a name safe as a single folder name.
+
+    Examples
+    --------
+    >>> safe_name("BAAI/bge-m3"), safe_name("out_{model} v1"), safe_name("..")
+    ('BAAI-bge-m3', 'out_{model}-v1', '-')
+    """
+    kept = "".join(c if c.isalnum() or c in "._-{}+=" else "-" for c in name).strip(".")
+    return kept or "-"
+
+
+def _number_hint(found: object) -> str:
+    if not isinstance(found, str):
+        return ""
+    text = found.strip()
+    if text.endswith("%"):
+        text, scale = text[:-1], 0.01
+    else:
+        scale = 1.0
+    try:
+        value = float(text.replace(",", ".")) * scale
+    except ValueError:
+        return ""
+    return f"; use {value:g}" if text.count(",") == 1 or scale != 1.0 else f"; use the number {value:g}, without quotes"
+
+
+def working_threads() -> int:
+    """Threads for numerical work: OMP_NUM_THREADS, else the processors there are, two at most."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return int(given) if given.isdigit() and int(given) > 0 else min(2, os.cpu_count() or 1)

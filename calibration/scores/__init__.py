@@ -1,0 +1,23 @@
+"""Similarities of one run: mergeable summaries of a pull, the query table and the bands."""
+
+from .bands import Band, Bands, find_bands
+from .queries import judged_top, query_table
+from .scored import check_direction, scores_from_candidates
+from .similarity import score_block
+from .summary import Histogram, Summaries
+from .table import Scores, with_ranks
+
+__all__ = [
+    "Band",
+    "Bands",
+    "Histogram",
+    "Scores",
+    "Summaries",
+    "check_direction",
+    "find_bands",
+    "judged_top",
+    "query_table",
+    "score_block",
+    "scores_from_candidates",
+    "with_ranks",
+]

@@ -1,0 +1,59 @@
+"""Stop the embedded server when its last user is gone, however it went; run as a script, standard library only."""
+
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+
+def main(home: Path, data: Path) -> None:
+    """Wait in the background until nobody holds `home`/users.lock, then stop the server of `data`."""
+    import fcntl
+
+    own = os.open(home / "keeper.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(own, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return  # there is a keeper already
+    users = os.open(home / "users.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    if os.fork() != 0:
+        os._exit(0)  # the caller need not wait; the locks go with the child
+    os.setsid()
+    fcntl.flock(users, fcntl.LOCK_EX)
+    stop(data)
+    os.close(own)  # before `users`: a user admitted now must see that no keeper is left
+    os.close(users)
+
+
+def stop(data: Path, *, patience: float = 30.0) -> None:
+    """Ask the server of a data folder to shut down, and wait until it has."""
+    process = live_process(data)
+    if process is None:
+        return
+    os.kill(process, signal.SIGINT)
+    deadline = time.monotonic() + patience
+    while (data / "postmaster.pid").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def live_process(data: Path) -> int | None:
+    """Process id of a server that accepts connections; a pid file alone may name a stranger by now."""
+    try:
+        lines = (data / "postmaster.pid").read_text().splitlines()
+        process, port, sockets = int(lines[0]), lines[3].strip(), lines[4].strip()
+    except (OSError, IndexError, ValueError):
+        return None
+    probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        probe.connect(f"{sockets}/.s.PGSQL.{port}")
+    except OSError:
+        return None
+    finally:
+        probe.close()
+    return process
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

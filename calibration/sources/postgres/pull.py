@@ -1,0 +1,274 @@
+"""An exact pull from Postgres: one read-only snapshot, a proven plan, every row counted."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from psycopg import ServerCursor, sql
+from psycopg.types.string import ByteaBinaryLoader
+
+from ...errors import StoreError
+from ..base import (
+    Block,
+    Floats32,
+    Floats64,
+    Preflight,
+    Progress,
+    Strategy,
+    check_queries,
+    complete,
+    needs_direction,
+    raise_blocking,
+)
+from .catalog import Names, Target, check_metric, resolve
+from .connect import Connection, explained, redact_dsn, set_local, snapshot
+from .preflight import EXACT_SETTINGS, measure, plan_of, prove_exact
+from .verify import largest_difference
+from .wire import decode, vector_text
+
+Flags = npt.NDArray[np.bool_]
+
+SQL_BELOW = 8
+"""From this many queries on, fetching the vectors once and multiplying is faster than asking the server."""
+
+BLOCK_BYTES = 2 << 20  # stays in the processor's cache: a third faster than 8 MB
+SCORE_ROWS = 20_000
+
+
+class PostgresSource:
+    """A table with a pgvector column; nothing in its database is ever changed.
+
+    Parameters
+    ----------
+    conninfo : str or None
+        Connection string; None takes everything from `service` or the PG* variables.
+    table : str
+        Name, with the schema if it is not on the search path.
+    document_column, model_column : str, optional
+        Column of the document a passage belongs to; column that names the embedding model.
+    where : str, optional
+        SQL condition kept on every query, unchanged.
+    metric : str
+        What the scores are, a name of `contract.METRICS` that pgvector can give.
+    model : str, optional
+        The declared model: rows of any other value in `model_column` stop the pull.
+    statement_timeout : float
+        Seconds the server may take for one statement.
+    """
+
+    def __init__(
+        self,
+        conninfo: str | None,
+        table: str,
+        *,
+        id_column: str = "id",
+        vector_column: str = "embedding",
+        document_column: str | None = None,
+        model_column: str | None = None,
+        where: str | None = None,
+        metric: str = "cosine_distance",
+        model: str | None = None,
+        service: str | None = None,
+        statement_timeout: float = 600.0,
+    ) -> None:
+        check_metric(metric)
+        self.names = Names(table, id_column, vector_column, document_column, model_column, where)
+        self.metric = metric
+        self.model = model
+        self._conninfo = conninfo
+        self._service = service
+        self._timeout = statement_timeout
+        self._facts: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"PostgresSource({redact_dsn(self._conninfo or '')!r}, {self.names.table!r}, metric={self.metric!r})"
+
+    def preflight(self) -> Preflight:
+        """Measure the facts, without scoring anything.
+
+        Raises
+        ------
+        StoreError
+            No connection, no pgvector, no such table or column, or no right to read it.
+        """
+        with self._opened("measure") as (connection, target):
+            return self._measured(connection, target)
+
+    def blocks(
+        self, query_vectors: Floats32, *, strategy: Strategy = "auto", progress: Progress | None = None
+    ) -> Iterator[Block]:
+        """Yield the corpus in blocks of vectors ("fetch"), or of scores query by query ("sql"), in order of arrival.
+
+        "auto" asks the server for fewer than 8 queries. Rows without a vector are left out, and for cosine those with
+        a zero vector; `preflight` counts both. The proof that nothing is missing ends with the last block.
+
+        Raises
+        ------
+        StoreError
+            Something blocks an exact pull, all reasons at once and before the first block; or rows went missing.
+        """
+        if strategy not in ("auto", "fetch", "sql"):
+            raise StoreError(f"unknown strategy {strategy!r}; expected 'auto', 'fetch' or 'sql'.")
+        with self._opened("pull from") as (connection, target):
+            facts = self._measured(connection, target)
+            raise_blocking(facts)
+            width = next(iter(facts.dimensions))
+            queries = check_queries(query_vectors, width, self.metric, f"column {self.names.vector_column}")
+            chosen = ("sql" if len(queries) < SQL_BELOW else "fetch") if strategy == "auto" else strategy
+            self._facts["strategy"] = chosen
+            if chosen == "fetch":
+                yield from complete(self._fetched(connection, target, facts, width), facts.scorable, progress)
+            else:
+                pieces = self._scored(connection, target, facts, queries)
+                yield from complete(pieces, facts.scorable * len(queries), progress)
+
+    def vectors_of(self, doc_ids: Iterable[str]) -> dict[str, Floats32]:
+        """Return the vectors of some documents; ids that are unknown or have no vector are absent."""
+        wanted = list(doc_ids)
+        with self._opened("read vectors of") as (connection, target):
+            condition = sql.SQL("{} = ANY(%s) AND {} IS NOT NULL").format(target.id, target.vector)
+            query = target.select(sql.SQL("{}, {}").format(target.id, target.vector), condition)
+            found: dict[str, Floats32] = {}
+            for rows in _stream(connection, target, query, (wanted,), SCORE_ROWS):
+                found |= {name: decode([raw], _width(raw), target.column_type)[0] for name, raw in rows}
+        return found
+
+    def verify(self, query_vectors: Floats32, sample: int = 8) -> float:
+        """Compare a few scores of the server with numpy's; returns the largest absolute difference.
+
+        Parameters
+        ----------
+        query_vectors : ndarray, shape (q, d)
+            The first few are used.
+        sample : int
+            How many documents, picked by a hash of their id.
+        """
+        with self._opened("verify scores of") as (connection, target):
+            difference = largest_difference(connection, target, self.metric, query_vectors, sample)
+        self._facts["verified_difference"] = difference
+        return difference
+
+    def describe(self) -> dict[str, Any]:
+        """Return JSON facts about the source and its last pull, never a password."""
+        return {
+            "kind": "postgres",
+            "address": None if self._conninfo is None else redact_dsn(self._conninfo),
+            "service": self._service,
+            "table": self.names.table,
+            "columns": {
+                "id": self.names.id_column,
+                "vector": self.names.vector_column,
+                "document": self.names.document_column,
+                "model": self.names.model_column,
+            },
+            "filter": self.names.where,
+            "metric": self.metric,
+            "model": self.model,
+            **self._facts,
+        }
+
+    @contextmanager
+    def _opened(self, action: str) -> Iterator[tuple[Connection, Target]]:
+        """One snapshot in which no index scan is planned: a view ordered by distance would cut the counts too."""
+        with (
+            snapshot(self._conninfo, self._service, statement_timeout=self._timeout) as connection,
+            explained(f"{action} {self.names.table}"),
+        ):
+            self._facts["settings"] = set_local(connection, EXACT_SETTINGS)
+            yield connection, resolve(connection, self.names, self.metric)
+
+    def _measured(self, connection: Connection, target: Target) -> Preflight:
+        facts = measure(connection, target, self.metric, self.model)
+        self._facts |= {
+            "server_version": facts.server_version,
+            "pgvector_version": facts.pgvector_version,
+            "rows": facts.rows,
+            "null_vectors": facts.null_vectors,
+            "zero_vectors": facts.zero_vectors,
+            "scorable": facts.scorable,
+        }
+        return facts
+
+    def _fetched(self, connection: Connection, target: Target, facts: Preflight, width: int) -> Iterator[Block]:
+        columns = sql.SQL("{}, {}, {}").format(target.id, target.document, target.vector)
+        query = self._proven(connection, target, columns, ())
+        size = max(256, min(50_000, BLOCK_BYTES // (4 * width)))
+        left_out = 0
+        for rows in _stream(connection, target, query, (), size):
+            names, documents, cells = zip(*rows, strict=True)
+            vectors = decode(cells, width, target.column_type)
+            may_be_left_out = facts.zero_vectors > 0 and needs_direction(self.metric)
+            keep = np.asarray(vectors.any(axis=1)) if may_be_left_out else np.ones(len(vectors), dtype=np.bool_)
+            left_out += len(vectors) - int(keep.sum())
+            yield _block(list(names), list(documents), keep, target, vectors=vectors)
+        _check_left_out(left_out, facts, self.metric)
+
+    def _scored(self, connection: Connection, target: Target, facts: Preflight, queries: Floats32) -> Iterator[Block]:
+        columns = sql.SQL("{}, {}, {}").format(target.id, target.document, target.score(self.metric))
+        for row, vector in enumerate(queries):
+            parameters = (vector_text(vector),)
+            query = self._proven(connection, target, columns, parameters)
+            left_out = 0
+            for rows in _stream(connection, target, query, parameters, SCORE_ROWS):
+                names, documents, values = zip(*rows, strict=True)
+                scores = np.array(values, dtype=np.float64)
+                keep = ~np.isnan(scores)  # the cosine of a zero vector
+                left_out += len(scores) - int(keep.sum())
+                yield _block(list(names), list(documents), keep, target, scores=scores, query_row=row)
+            _check_left_out(left_out, facts, self.metric)
+
+    def _proven(
+        self, connection: Connection, target: Target, columns: sql.Composable, parameters: tuple[Any, ...]
+    ) -> sql.Composed:
+        query = target.select(columns, sql.SQL("{} IS NOT NULL").format(target.vector))
+        self._facts["plan"] = prove_exact(connection, plan_of(connection, query, parameters))
+        return query
+
+
+def _stream(
+    connection: Connection, target: Target, query: sql.Composed, parameters: tuple[Any, ...], size: int
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows of a query in lists, vectors as raw bytes."""
+    cursor: ServerCursor[tuple[Any, ...]]
+    with connection.cursor("calibration_pull", binary=True) as cursor:
+        cursor.adapters.register_loader(target.type_oid, ByteaBinaryLoader)
+        cursor.execute(query, parameters, binary=True)
+        while rows := cursor.fetchmany(size):
+            yield rows
+
+
+def _block(
+    names: list[str],
+    documents: list[str | None],
+    keep: Flags,
+    target: Target,
+    *,
+    vectors: Floats32 | None = None,
+    scores: Floats64 | None = None,
+    query_row: int | None = None,
+) -> Block:
+    if not keep.all():
+        names = [name for name, kept in zip(names, keep, strict=True) if kept]
+        documents = [name for name, kept in zip(documents, keep, strict=True) if kept]
+        vectors = None if vectors is None else vectors[keep]
+        scores = None if scores is None else scores[keep]
+    own = None
+    if target.names.document_column is not None:
+        # A passage without a document is a document of its own.
+        own = [name if document is None else document for name, document in zip(names, documents, strict=True)]
+    return Block(names, own, vectors, scores, query_row)
+
+
+def _check_left_out(found: int, facts: Preflight, metric: str) -> None:
+    expected = facts.zero_vectors if needs_direction(metric) else 0
+    if found != expected:
+        raise StoreError(
+            f"{found} rows came without a usable score, {expected} zero vectors were counted: the stored vectors are "
+            "so short or so long that their scores are not numbers. Normalise them."
+        )
+
+
+def _width(raw: bytes) -> int:
+    return int.from_bytes(raw[:2], "big")

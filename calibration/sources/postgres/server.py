@@ -1,0 +1,222 @@
+"""The embedded PostgreSQL: one per cache folder, shared by all who use it, gone when the last of them is.
+
+Every user holds a shared file lock, which the kernel drops when the process ends, however it ends. Whoever can get the
+lock alone is the last, and stops the server: the leaving user, or after a kill -9 a small background keeper.
+"""
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+import psycopg
+
+from ...errors import StoreError
+from . import keeper
+from .binaries import Binaries, find_binaries, server_account, wheel_folder
+from .cluster import Cluster
+from .locks import hold, make_sole
+
+SOCKET_BYTES = 100
+"""Longest socket path we use: the systems' limits are 107 and 103."""
+
+SOCKET_NAME = ".s.PGSQL.5432"
+
+
+@dataclass(frozen=True)
+class EmbeddedStatus:
+    """What `doctor` prints about the embedded server; `folder` is where its data are or would be."""
+
+    installed: bool
+    folder: Path
+    initialised: bool
+    running: bool
+    in_use: bool
+    bytes_on_disk: int
+
+
+@dataclass
+class PrivateServer:
+    """A server of one's own, for tests; also a context manager."""
+
+    cluster: Cluster
+    conninfo: str = field(repr=False)
+
+    def stop(self) -> None:
+        """Stop the server; its folder stays."""
+        self.cluster.stop()
+
+    def __enter__(self) -> "PrivateServer":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+@contextmanager
+def embedded_server(cache_dir: Path) -> Iterator[str]:
+    """Yield a conninfo for the embedded server with pgvector, started if need be.
+
+    Raises
+    ------
+    StoreError
+        The server is not installed or does not start; the message says what to do.
+    """
+    home = _made(embedded_folder(cache_dir))
+    with hold(home / "users.lock", shared=True) as users:
+        with hold(home / "start.lock"):
+            cluster = _cluster(home, find_binaries(home))
+            _running(cluster)
+            _ensure_keeper(home, cluster)
+        try:
+            yield cluster.conninfo
+        finally:
+            if users is not None and make_sole(users):
+                cluster.stop()
+
+
+def start_private_server(folder: Path, *, tcp_port: int | None = None, password: str | None = None) -> PrivateServer:
+    """Start a server of one's own in `folder`, on a socket or, with a port, on 127.0.0.1; the caller stops it."""
+    home = _made(_reachable(folder, folder))
+    binaries = find_binaries(home)
+    cluster = Cluster(binaries, home / "data", _sockets(home), tcp_port, password)
+    _running(cluster)
+    return PrivateServer(cluster, cluster.conninfo)
+
+
+def embedded_status(cache_dir: Path) -> EmbeddedStatus:
+    """Look at the embedded server without starting or making anything."""
+    home = embedded_folder(cache_dir)
+    installed = wheel_folder() is not None
+    if not home.is_dir():
+        return EmbeddedStatus(installed, home, False, False, False, 0)
+    data = next(home.glob("data-*/PG_VERSION"), home / "data" / "PG_VERSION").parent
+    with hold(home / "users.lock", wait=False) as alone:
+        in_use = alone is None
+    size = sum(path.lstat().st_size for path in home.rglob("*") if not path.is_dir())
+    running = any(keeper.live_process(folder) is not None for folder in home.glob("data-*"))
+    return EmbeddedStatus(installed, home, data.is_dir(), running, in_use, size)
+
+
+def stop_embedded(cache_dir: Path) -> bool:
+    """Stop the embedded server if nobody uses it; False if none was running.
+
+    Raises
+    ------
+    StoreError
+        Another process uses it.
+    """
+    home = embedded_folder(cache_dir)
+    if not home.is_dir():
+        return False
+    with hold(home / "users.lock", wait=False) as alone:
+        if alone is None:
+            raise StoreError(f"the embedded PostgreSQL in {home} is in use by another process; end that one first.")
+        return _stop_all(home)
+
+
+def remove_embedded(cache_dir: Path) -> bool:
+    """Stop the embedded server and remove all its files; False if there were none."""
+    home = embedded_folder(cache_dir)
+    if not home.is_dir():
+        return False
+    with hold(home / "users.lock", wait=False) as alone:
+        if alone is None:
+            raise StoreError(f"the embedded PostgreSQL in {home} is in use by another process; end that one first.")
+        _stop_all(home)
+        if _sockets(home).parent != home:
+            shutil.rmtree(_sockets(home), ignore_errors=True)
+        shutil.rmtree(home)
+    return True
+
+
+def embedded_folder(cache_dir: Path) -> Path:
+    """Folder of the embedded server of a cache folder.
+
+    As root the server runs under another account, which could not enter a private home, and opening that home to it is
+    not ours to do: the folder then lies under /var/tmp, which survives a reboot.
+    """
+    return _reachable(cache_dir / "postgres", cache_dir)
+
+
+def _reachable(wanted: Path, key: Path) -> Path:
+    resolved = wanted.absolute()
+    existing = next(path for path in (resolved, *resolved.parents) if path.exists())
+    open_to_all = all(path.stat().st_mode & stat.S_IXOTH for path in (existing, *existing.parents))
+    if server_account() is None or open_to_all:
+        return resolved
+    digest = hashlib.sha256(str(key.absolute()).encode()).hexdigest()[:12]
+    return _shared_temporary() / f"retrieval-calibration-{digest}"
+
+
+def _shared_temporary() -> Path:
+    lasting = Path("/var/tmp")  # noqa: S108 - used with _made, which refuses a folder that is not ours
+    return lasting if lasting.is_dir() else Path(tempfile.gettempdir())
+
+
+def _made(folder: Path) -> Path:
+    """Make a folder only its owner can write to, and refuse one that somebody else put there."""
+    mode = 0o711 if server_account() is not None else 0o700
+    for parent in reversed(folder.parents):
+        if not parent.exists():
+            parent.mkdir(mode=0o755)
+    folder.mkdir(mode=mode, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise StoreError(f"{folder} is not a folder that only you can write to; remove it and try again.")
+    folder.chmod(mode)
+    return folder
+
+
+def _cluster(home: Path, binaries: Binaries) -> Cluster:
+    return Cluster(binaries, home / f"data-{binaries.major}", _sockets(home))
+
+
+def _sockets(home: Path) -> Path:
+    inside = home / "s"
+    if len(os.fsencode(inside / SOCKET_NAME)) <= SOCKET_BYTES:
+        return inside
+    digest = hashlib.sha256(str(home).encode()).hexdigest()[:12]
+    outside = Path(tempfile.gettempdir()) / f"rc-{digest}"
+    if len(os.fsencode(outside / SOCKET_NAME)) > SOCKET_BYTES:
+        outside = Path("/tmp") / outside.name  # noqa: S108 - checked below
+    if outside.exists():
+        account = server_account()
+        owner = outside.lstat()
+        if owner.st_uid != (os.geteuid() if account is None else account.uid) or not stat.S_ISDIR(owner.st_mode):
+            raise StoreError(f"{outside} belongs to somebody else; remove it and try again.")
+    return outside
+
+
+def _running(cluster: Cluster) -> None:
+    cluster.initialise()
+    cluster.start()
+    with psycopg.connect(cluster.conninfo, autocommit=True) as connection:
+        connection.execute("SET client_min_messages = warning")
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+
+
+def _ensure_keeper(home: Path, cluster: Cluster) -> None:
+    with hold(home / "keeper.lock", wait=False) as free:
+        if free is None:
+            return
+    arguments = [sys.executable, "-I", "-S", keeper.__file__, str(home), str(cluster.data)]
+    subprocess.run(arguments, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+
+
+def _stop_all(home: Path) -> bool:
+    """Stop every server below a folder whose users' lock we hold alone."""
+    running = [data for data in home.glob("data-*") if keeper.live_process(data) is not None]
+    for data in running:
+        keeper.stop(data)
+    return bool(running)

@@ -1,0 +1,90 @@
+"""Facts of a run as plain JSON: versions, fingerprint, parameters. Never a secret, never a text."""
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import pandas as pd
+
+from ..labels import Labels
+from ..params import RunParams
+
+PACKAGES = ("retrieval-calibration", "numpy", "scipy", "pandas", "scikit-learn", "pgvector", "psycopg", "papermill")
+
+
+def run_facts(params: RunParams, labels: Labels, probes: pd.DataFrame | None) -> dict[str, Any]:
+    """Facts that hold before anything is pulled."""
+    return {
+        "date": date.today().isoformat(),
+        "labels": {
+            "queries": len(labels.queries),
+            "judgements": len(labels.qrels),
+            "rel_level": labels.rel_level,
+            "unjudged": labels.unjudged,
+            "hash": labels.content_hash(),
+            "corpus_rows": None if labels.corpus is None else len(labels.corpus),
+        },
+        "probes": None if probes is None else _probe_facts(probes),
+        "versions": versions(),
+        "parameters": public_parameters(params),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages a result depends on."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def public_parameters(params: RunParams) -> dict[str, Any]:
+    """Parameters that differ from the defaults; a dsn cannot hold a password here."""
+    return params.model_dump(mode="json", exclude_defaults=True)
+
+
+def fingerprint(facts: Mapping[str, Any], contract: Mapping[str, Any], n_documents: int | None) -> dict[str, Any]:
+    """Hash everything a floor depends on, part by part, so that a change can be named.
+
+    Returns
+    -------
+    dict
+        model, corpus, labels, contract: short hashes (None where unknown); and `all` over them.
+    """
+    source = facts.get("source", {})
+    model = facts.get("model", {})
+    corpus = {
+        "documents": n_documents,
+        "content": facts.get("corpus_hash"),
+        "table": source.get("table") if source.get("kind") == "postgres" and not facts.get("embedded") else None,
+        "filter": source.get("filter"),
+    }
+    parts = {
+        "model": model.get("digest"),
+        "corpus": _hash(corpus),
+        "labels": facts.get("labels", {}).get("hash", "")[:16] or None,
+        "contract": _hash(dict(contract)),
+    }
+    return {**parts, "all": _hash(parts)}
+
+
+def _probe_facts(probes: pd.DataFrame) -> dict[str, Any]:
+    return {
+        "queries": len(probes),
+        "languages": sorted(probes["language"].unique().tolist()),
+        "subjects": {
+            query_id: subject for query_id, subject in zip(probes["query_id"], probes["subject"], strict=True)
+        },
+        "hash": _hash(probes[["query_id", "text"]].to_dict("list")),
+    }
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=True, default=str).encode()).hexdigest()[:16]

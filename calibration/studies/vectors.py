@@ -1,0 +1,267 @@
+"""Pulling from vectors: which source, which query vectors, and the one pass over them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..embed import Embedder, VectorCache, measured_norms, open_embedder
+from ..errors import EmbeddingError, StoreError
+from ..labels import Labels, check_documents
+from ..params import RunParams
+from ..resources import cache_dir
+from ..scores import Scores
+from ..sources.arrays import ArraySource
+from ..sources.base import VectorSource
+from .inputs import (
+    Inputs,
+    order_vectors,
+    passage_texts,
+    query_texts,
+    read_vector_file,
+    require_model,
+    with_labels,
+)
+from .progress import Reporter
+from .pull import pull_scores, source_facts
+
+Vectors = npt.NDArray[np.float32]
+
+
+def pull_vectors(params: RunParams, inputs: Inputs, report: Reporter) -> tuple[Scores, dict[str, Any], Labels]:
+    """Embed what is not yet embedded, open the source, and pull.
+
+    Returns
+    -------
+    Scores, facts, Labels
+        Labels, since judged passages are checked against a corpus that lies elsewhere.
+    """
+    with ExitStack() as stack:
+        texts = _Texts(params, report)
+        source, queries, inputs = stack.enter_context(_open(params, inputs, texts, report))
+        with report.bar("pull", None, "passages") as step:
+            scores, preflight = pull_scores(
+                source,
+                inputs.query_ids,
+                queries,
+                inputs.labels,
+                metric=params.metric,
+                embedding_version=texts.version,
+                k_max=params.k_max,
+                inclusive=params.inclusive,
+                strategy=params.strategy,
+                progress=_increments(step),
+            )
+        verify = getattr(source, "verify", None)
+        if verify is not None:
+            # the server's own operator is asked for a few pairs, so that the matrix product is not taken on trust
+            _check_agreement(verify(queries[:5]), scores)
+        facts = {
+            "source": source_facts(source, preflight),
+            "model": texts.facts(),
+            "corpus_hash": _corpus_hash(source, inputs),
+            "truncated_texts": texts.truncated,
+            "query_norms": _norms(queries),
+        }
+    return scores, facts, inputs.labels
+
+
+class _Texts:
+    """The model of a run and its cache; opened when the first text needs it."""
+
+    def __init__(self, params: RunParams, report: Reporter) -> None:
+        self._params = params
+        self._report = report
+        self._embedder: Embedder | None = None
+        self._cache = VectorCache(cache_dir())
+        self._truncated = 0
+
+    def embed(self, texts: list[str], role: Any, ids: list[str]) -> Vectors:
+        """Embed texts through the cache."""
+        embedder = self._open()
+        what = f"embed {'queries' if role == 'query' else 'passages'}"
+        before = self._cache.truncated
+        with self._report.bar(what, len(texts), "texts") as step:
+            vectors = self._cache.embed(embedder, texts, role, step, ids=ids)
+        if role == "passage":
+            self._truncated += self._cache.truncated - before
+        return vectors
+
+    @property
+    def truncated(self) -> int:
+        """Passages that the model cut."""
+        return self._truncated
+
+    @property
+    def version(self) -> str:
+        """What scores of this model say they come from."""
+        if self._embedder is not None:
+            identity = self._embedder.identity()
+            return f"{identity.name}@{identity.digest}"
+        return self._params.model_value or self._params.model or "undeclared"
+
+    @property
+    def digest(self) -> str:
+        """Digest of the model's identity."""
+        return self._open().identity().digest
+
+    def facts(self) -> dict[str, Any]:
+        """Facts for run.json: identity, and how many texts the model had to read in this run."""
+        if self._embedder is None:
+            return {"name": self._params.model or self._params.model_value, "digest": None, "embedded": 0, "reused": 0}
+        return {
+            **self._embedder.identity().to_dict(),
+            "embedded": self._cache.embedded,
+            "reused": self._cache.reused,
+        }
+
+    def _open(self) -> Embedder:
+        if self._embedder is None:
+            params = self._params
+            self._embedder = open_embedder(
+                require_model(params, "texts"),
+                base_url=params.base_url,
+                dimensions=params.dimensions,
+                query_prefix=params.query_prefix or "",
+                passage_prefix=params.passage_prefix or "",
+            )
+        return self._embedder
+
+
+@contextmanager
+def _open(
+    params: RunParams, inputs: Inputs, texts: _Texts, report: Reporter
+) -> Iterator[tuple[VectorSource, Vectors, Inputs]]:
+    """Open the source that the parameters name, with the query vectors that fit it."""
+    if params.source_kind == "embedded":
+        with _embedded(params, inputs, texts, report) as source:
+            yield source, _embed_queries(inputs, texts), inputs
+    elif params.source_kind == "database":
+        source, checked = _database(params, inputs)
+        yield source, _query_vectors(params, checked, texts), checked
+    else:
+        file, labels = read_vector_file(params, inputs)
+        checked = with_labels(inputs, labels)
+        queries = _query_vectors(params, checked, texts)
+        if file.doc_ids is None or file.doc_vectors is None:
+            raise StoreError("the vector file has no passage vectors (doc_ids, doc_vectors), and no database is given.")
+        yield ArraySource(file.doc_ids, file.doc_vectors, metric=params.metric), queries, checked
+
+
+@contextmanager
+def _embedded(params: RunParams, inputs: Inputs, texts: _Texts, report: Reporter) -> Iterator[VectorSource]:
+    """Load the corpus into the embedded server and read it back from there."""
+    from ..sources.postgres import PostgresSource, load_vectors, table_name
+    from ..sources.postgres.server import embedded_server
+
+    corpus = inputs.labels.corpus
+    passages = passage_texts(inputs.labels)
+    if corpus is None or corpus.empty:
+        raise StoreError("0 documents: the corpus is empty, so there is nothing to calibrate on.")
+    doc_ids = corpus["doc_id"].tolist()
+    vectors = texts.embed(passages, "passage", doc_ids)
+    documents = _documents(corpus["document_id"].tolist(), doc_ids)
+    table = table_name(texts.digest, inputs.corpus_hash())
+    with embedded_server(cache_dir()) as conninfo:
+        with report.bar("load", len(doc_ids), "passages") as step:
+            load_vectors(conninfo, table, doc_ids, vectors, documents, progress=_increments(step))
+        yield PostgresSource(
+            conninfo,
+            table,
+            document_column=None if documents is None else "document_id",
+            metric=params.metric,
+            statement_timeout=float(params.statement_timeout),
+        )
+
+
+def _database(params: RunParams, inputs: Inputs) -> tuple[VectorSource, Inputs]:
+    """Open the user's table, read-only, and check the judged passages against it."""
+    from ..sources.postgres import PostgresSource
+
+    if params.table is None:
+        raise StoreError("a database needs `table`, the table with the vectors.")
+    source = PostgresSource(
+        params.dsn,
+        params.table,
+        id_column=params.id_column,
+        vector_column=params.vector_column,
+        document_column=params.document_column,
+        model_column=params.model_column,
+        where=params.where,
+        metric=params.metric,
+        model=(params.model_value or params.model) if params.model_column is not None else None,
+        service=params.service,
+        statement_timeout=float(params.statement_timeout),
+    )
+    if params.document_column is None:
+        judged = inputs.labels.qrels["doc_id"].unique().tolist()
+        known = source.vectors_of(judged)
+        inputs = with_labels(inputs, check_documents(inputs.labels, known, allow_dangling=params.allow_dangling))
+    return source, inputs
+
+
+def _query_vectors(params: RunParams, inputs: Inputs, texts: _Texts) -> Vectors:
+    """Use the query vectors of the file where it has them; the model embeds the rest, probes above all."""
+    if params.vectors is None:
+        return _embed_queries(inputs, texts)
+    file, _ = read_vector_file(params, inputs)
+    if file.query_ids is None or file.query_vectors is None:
+        return _embed_queries(inputs, texts)
+    labelled = order_vectors(inputs.labels.queries["query_id"].tolist(), file.query_ids, file.query_vectors, "queries")
+    if inputs.probes is None:
+        return labelled
+    probes = texts.embed(inputs.probes["text"].tolist(), "query", inputs.probes["query_id"].tolist())
+    if probes.shape[1] != labelled.shape[1]:
+        raise EmbeddingError(
+            f"{params.model} gives {probes.shape[1]} dimensions, the query vectors of the file have {labelled.shape[1]}: they come "
+            "from different models. Name the model behind the file, or none, and probes are left out."
+        )
+    return np.vstack([labelled, probes])
+
+
+def _embed_queries(inputs: Inputs, texts: _Texts) -> Vectors:
+    return texts.embed(query_texts(inputs), "query", inputs.query_ids)
+
+
+def _documents(document_ids: list[Any], doc_ids: list[str]) -> list[str] | None:
+    """Document of each passage, or None when no passage names one."""
+    named = [isinstance(name, str) for name in document_ids]
+    if not any(named):
+        return None
+    return [name if known else doc for name, known, doc in zip(document_ids, named, doc_ids, strict=True)]
+
+
+def _check_agreement(difference: float, scores: Scores) -> None:
+    # float32 products of long vectors differ by some 1e-6; anything more means the operator computes something else
+    allowed = 1e-4 * max(1.0, float(np.abs(scores.histogram.edges).max()))
+    if not difference <= allowed:
+        raise StoreError(
+            f"the server's operator and the matrix product differ by up to {difference:.3g} on a sample of pairs; expected at "
+            f"most {allowed:.1g}. The column or the metric is not what it is declared to be."
+        )
+
+
+def _increments(step: Callable[[int], None]) -> Callable[[int, int], None]:
+    """Turn (done, total) calls into amounts."""
+    done = 0
+
+    def advance(so_far: int, total: int) -> None:
+        nonlocal done
+        step(so_far - done)
+        done = so_far
+
+    return advance
+
+
+def _corpus_hash(source: VectorSource, inputs: Inputs) -> str | None:
+    """Content of the corpus where it can be seen whole; a user's table is known by its name and count only."""
+    if isinstance(source, ArraySource):
+        return source.content_hash()
+    return None if inputs.labels.corpus is None else inputs.corpus_hash()
+
+
+def _norms(queries: Vectors) -> dict[str, Any]:
+    norms = measured_norms(queries)
+    return {"min": norms.min, "max": norms.max, "not_unit": norms.not_unit}
