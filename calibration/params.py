@@ -36,7 +36,7 @@ class RunParams(BaseModel):
     qrels_sql: str | None = Field(None, description="SQL giving query_id, doc_id, relevance")
     rel_level: int | None = Field(None, description="smallest relevant grade; needed when grades go beyond 0/1")
     unjudged: Literal["unknown", "nonrelevant"] = Field("unknown", description="what a passage without judgement is")
-    answerability_by_kind: dict[str, str] = Field(default_factory=dict, description="query kind to answerability")
+    answerability_by_kind: dict[str, str] = Field(default_factory=dict, description="pairs of query kind and answerability")
     allow_dangling: bool = Field(False, description="accept judgements of passages that are not in the corpus")
 
     # where scores come from
@@ -62,7 +62,7 @@ class RunParams(BaseModel):
     # the noise
     probes: bool = Field(True, description="measure far noise with the bundled probe queries")
     probes_file: str | None = Field(None, description="own probe queries")
-    languages: list[str] | None = Field(None, description="languages of the probes; None: those of the labels")
+    languages: list[str] = Field(default_factory=list, description="languages of the probes; none: those of the labels")
     exclude_subjects: list[str] = Field(default_factory=list, description="subjects the corpus is about")
 
     # the choice
@@ -81,6 +81,25 @@ class RunParams(BaseModel):
     # the output
     out: str = "reports/runs/sample"
     show_text: bool = Field(False, description="put query and passage text into the report")
+
+    @field_validator("languages", "exclude_subjects", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        # a notebook's parameters are scalars: "en, pl" there is ["en", "pl"] here
+        if isinstance(value, str):
+            names = [part.strip() for part in value.split(",") if part.strip()]
+            return names
+        return value
+
+    @field_validator("answerability_by_kind", mode="before")
+    @classmethod
+    def _mapped(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            pairs = [part.split("=", 1) for part in value.split(",") if part.strip()]
+            if any(len(pair) != 2 for pair in pairs):
+                raise ValueError("expected kind=answerability pairs, such as no_link=missing_answer")
+            return {kind.strip(): answer.strip() for kind, answer in pairs}
+        return value
 
     @field_validator("dsn")
     @classmethod
@@ -193,6 +212,46 @@ def unknown_names(values: Mapping[str, Any], known: Mapping[str, Any] | set[str]
             close = difflib.get_close_matches(name, list(known), n=1)
             problems.append(f"unknown parameter {name!r}" + (f" (did you mean {close[0]!r}?)" if close else ""))
     return problems
+
+
+def parameters_from(namespace: Mapping[str, Any]) -> RunParams:
+    """Validate the parameters that a notebook's namespace holds under their names."""
+    return parameters({name: namespace[name] for name in RunParams.model_fields if name in namespace})
+
+
+def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn values into what JSON and a notebook's parameters cell can hold, or refuse them.
+
+    numpy scalars become Python's, tuples become lists, paths become text.
+
+    Examples
+    --------
+    >>> plain_values({"ks": (1, 5), "out": Path("runs")})
+    {'ks': [1, 5], 'out': 'runs'}
+    """
+    plain, problems = {}, []
+    for name, value in values.items():
+        try:
+            plain[name] = _plain(value)
+        except TypeError:
+            problems.append(f"{name}: {type(value).__name__} is no plain value (number, text, true/false, list)")
+    if problems:
+        raise ParameterError("parameters cannot be used:\n" + listed(problems))
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(type(value).__name__)
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -19,6 +19,8 @@ WIDE, NARROW = 7.4, 3.9
 
 _STYLE = re.compile(r'style="([^"]*)"')
 _ID = re.compile(r' id="([^"]*)"')
+_PATH = re.compile(r' d="([^"]*)"')
+_DECIMALS = re.compile(r"(\d+\.\d\d)\d+")
 _REFERENCE = re.compile(r'(?<=url\(#)[^)]+(?=\))|(?<=href="#)[^"]+(?=")')
 
 
@@ -51,7 +53,6 @@ def drawing_style() -> Iterator[None]:
         "axes.axisbelow": True,
         "svg.fonttype": "none",
         "svg.hashsalt": "calibration",
-        "path.simplify": False,
     }
     with mpl.rc_context(settings), warnings.catch_warnings():
         # a font without a foreign glyph only makes the layout guess; the browser draws the text
@@ -79,8 +80,14 @@ def inline_svg(ax: "Axes", alt: str) -> str:
     svg = re.sub(r"<defs>\s*</defs>\s*", "", svg)
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
     svg = _STYLE.sub(lambda found: f'style="{with_variables(found[1])}"', svg)
+    svg = _PATH.sub(_shorter_path, svg)
     svg = _own_ids(svg)
     return _labelled(svg, alt)
+
+
+def _shorter_path(found: re.Match[str]) -> str:
+    numbers = _DECIMALS.sub(r"\1", " ".join(found[1].split()))
+    return f' d="{numbers}"'
 
 
 def _own_ids(svg: str) -> str:

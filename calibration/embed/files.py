@@ -173,7 +173,7 @@ def _texts(half: str, raw: Any, problems: list[str]) -> Iterator[str]:
         return
     for row, value in enumerate(values):
         whole = isinstance(value, int) and not isinstance(value, bool)
-        text = value.strip() if isinstance(value, str) else str(value) if whole else ""
-        if not text:
+        text = str(value) if whole or isinstance(value, str) else ""
+        if not text.strip():
             problems.append(f"{half} row {row}: {value!r} is no id; expected a text or a whole number")
-        yield text or f"row {row}"
+        yield text if text.strip() else f"row {row}"

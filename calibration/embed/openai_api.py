@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 DEFAULT_URL = "https://api.openai.com/v1"
 MAX_TEXTS = 2048
 MAX_TOKENS = 300_000
+
+
+class Limits(TypedDict, total=False):
+    """What may be asked of one server at once, and how patiently; see `OpenAIEmbedder`."""
+
+    max_batch_texts: int
+    max_batch_tokens: int
+    max_retries: int
+    timeout: float
 
 
 class OpenAIEmbedder(BatchingEmbedder):

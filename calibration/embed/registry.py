@@ -3,12 +3,12 @@
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 from ..errors import ParameterError
 from . import local
 from .model import Embedder, Role
-from .openai_api import OpenAIEmbedder
+from .openai_api import Limits, OpenAIEmbedder
 
 OPENAI = "openai:"
 
@@ -111,7 +111,7 @@ def open_embedder(
     query_prefix: str = "",
     passage_prefix: str = "",
     extra_body: Mapping[Role, Mapping[str, object]] | None = None,
-    **limits: Any,
+    **limits: Unpack[Limits],
 ) -> Embedder:
     """Open an offline model by its name, or "openai:<model>" on any OpenAI-compatible server.
 

@@ -1,5 +1,6 @@
 """The calibration study: parameters in, one Calibration out. It pulls, or finds the pull of the same inputs."""
 
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,8 +27,9 @@ SESSION = "CALIBRATION_RUN"
 
 @dataclass(frozen=True)
 class Pulled:
-    """Scores with the labels and probes they belong to."""
+    """Scores with the labels and probes they belong to; `key` is the hash of what they were pulled from."""
 
+    key: str
     scores: Scores
     labels: Labels
     probes: pd.DataFrame | None
@@ -64,10 +66,10 @@ def pull(params: RunParams, report: Reporter = SILENT) -> Pulled:
     if found is not None:
         scores, facts = found
         report.note(f"{params.run_name}: scores of the same inputs found, nothing is embedded or pulled")
-        return Pulled(scores, inputs.labels, inputs.probes, facts)
+        return Pulled(key, scores, inputs.labels, inputs.probes, facts)
     scores, facts, labels = pull_vectors(params, inputs, report)
     stage.store(key, scores, facts)
-    return Pulled(scores, labels, inputs.probes, facts)
+    return Pulled(key, scores, labels, inputs.probes, facts)
 
 
 def _score_file(params: RunParams, path: Path) -> Pulled:
@@ -90,7 +92,8 @@ def _score_file(params: RunParams, path: Path) -> Pulled:
         "model": {"name": params.model, "digest": None},
         "invalid_scores": candidates.attrs.get("invalid_scores", 0),
     }
-    return Pulled(scores, labels, None, facts)
+    key = stage.stage_key({"file": hashlib.sha256(path.read_bytes()).hexdigest(), "labels": labels.content_hash()})
+    return Pulled(key, scores, labels, None, facts)
 
 
 def _depends_on(params: RunParams, inputs: Inputs) -> dict[str, Any]:

@@ -178,9 +178,7 @@ def _labels(params: RunParams) -> Labels:
 
 def _probes(params: RunParams, labels: Labels) -> pd.DataFrame:
     path = None if params.probes_file is None else Path(params.probes_file)
-    languages = params.languages
-    if languages is None:
-        languages = list(detect_languages(labels.queries["text"].dropna().tolist())) or ["en"]
+    languages = params.languages or list(detect_languages(labels.queries["text"].dropna().tolist())) or ["en"]
     return read_probes(path, languages=languages, exclude_subjects=params.exclude_subjects)
 
 

@@ -106,6 +106,7 @@ def test_lines_are_counted_through_quoted_newlines_and_empty_lines(tmp_path: Pat
     queries = b'query_id,text\n\nq1,"two\nlines"\nq2,\n,,\n'
     message = refusal(tmp_path, queries=queries)
     assert "queries.csv line 5: text is empty or blank" in message
+    assert "queries.csv line 2: text is empty or blank" in refusal(tmp_path, queries=b'query_id,text\nq1," \n \n"\n')
     queries = b'query_id,text\n\nq1,"two\nlines"\n,\nq2,a,b\n'
     assert "queries.csv line 6: 3 cells, expected 2 as in the header" in refusal(tmp_path, queries=queries)
 

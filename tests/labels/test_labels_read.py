@@ -225,6 +225,9 @@ def test_one_error_stays_one(tmp_path: Path) -> None:
     # A query that is wrong elsewhere is still a known query, and its judgements are no further problem.
     beir(tmp_path, queries=[{"_id": "q1", "text": ""}, {"_id": "q2", "text": "second"}])
     assert refusal(tmp_path).startswith("1 problem in the labels:\n")
+    # And when every judgement is wrong, "no relevant judgements" would only repeat it.
+    beir(tmp_path, qrels="query-id\tcorpus-id\tscore\nq1\td1\tperhaps\n")
+    assert refusal(tmp_path).startswith("1 problem in the labels:\n")
 
 
 def test_c78_empty_and_blank_queries_are_named_by_line(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from psycopg.conninfo import make_conninfo
 
 from ...errors import StoreError
 from .binaries import Binaries
+from .keeper import stop
 
 CLUSTER_NAME = "retrieval-calibration"
 """What our own servers call themselves, so that nothing is ever loaded into a user's database."""
@@ -108,6 +109,7 @@ class Cluster:
                 return
             if time.monotonic() > deadline:
                 raise StoreError(f"the embedded PostgreSQL in {self.data} does not start: {self._log_tail()}")
+            self._drop_strange_pid_file()
             time.sleep(0.05)
 
     def answers(self) -> bool:
@@ -120,23 +122,16 @@ class Cluster:
 
     def stop(self) -> bool:
         """Stop the server; False if none was running."""
-        if not (self.data / "postmaster.pid").exists():
-            return False
-        for mode in ("fast", "immediate"):
-            arguments = ["stop", "-w", "-t", "15", "-s", "-D", str(self.data), "-m", mode]
-            if self.binaries.run("pg_ctl", *arguments, cwd=self.data, capture=False).returncode == 0:
-                return True
-            if not self.answers():
-                return False  # only a dead server's pid file was left
-        raise StoreError(f"the embedded PostgreSQL in {self.data} does not stop; see {self.log}.")
+        return stop(self.data)
 
-    def pid(self) -> int | None:
-        """Process id of the server, or None if it does not answer."""
-        try:
-            first = (self.data / "postmaster.pid").read_text().split("\n", 1)[0]
-        except FileNotFoundError:
-            return None
-        return int(first) if self.answers() else None
+    def _drop_strange_pid_file(self) -> None:
+        """Remove a dead server's pid file whose number now is some other program's: PostgreSQL would wait for that."""
+        import psutil  # the wheel needs it, so it is there
+
+        path = self.data / "postmaster.pid"
+        with suppress(FileNotFoundError, ValueError, psutil.Error):
+            if "postgres" not in psutil.Process(int(path.read_text().split("\n", 1)[0])).name():
+                path.unlink()
 
     def _own(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -27,6 +27,14 @@ EXACT_SETTINGS = {
 }
 """In force during a pull, read back each time."""
 
+UNPROVABLE = {
+    "Limit": "holds a LIMIT, in the view or in the filter, so rows are left out. "
+    "Pull from the table itself, with a filter that says which rows are meant",
+    "Sample Scan": "takes a TABLESAMPLE, so rows are left out. Pull from the table itself",
+    "Foreign Scan": "asks another server, whose own plan is out of sight. Connect to the server that holds the table",
+}
+"""Plan node -> why a plan with it is no exact pull, and what to do."""
+
 EXACT_INDEX_KINDS = ("btree", "hash", "gin", "gist", "spgist", "brin")
 
 
@@ -96,19 +104,17 @@ def node_types(plan: dict[str, Any]) -> list[str]:
 
 
 def prove_exact(connection: Connection, plan: dict[str, Any]) -> list[str]:
-    """Return the node types of a plan that reads every row; refuse a LIMIT or a vector index anywhere in it.
+    """Return the node types of a plan that reads every row; refuse what can leave rows out.
 
     Raises
     ------
     StoreError
-        The plan can leave rows out.
+        The plan holds a LIMIT, a sample, another server's table or an approximate index, anywhere.
     """
     types = node_types(plan)
-    if "Limit" in types:
-        raise StoreError(
-            "the pull is not exact: its plan holds a LIMIT, in the view or in the filter, so rows are left out. "
-            "Pull from the table itself, with a filter that says which rows are meant."
-        )
+    reasons = [reason for node, reason in UNPROVABLE.items() if node in types]
+    if reasons:
+        raise StoreError(f"the pull is not exact: its plan {reasons[0]}.")
     used = index_names(plan)
     rows = connection.execute(
         "SELECT c.relname, am.amname FROM pg_class c JOIN pg_am am ON am.oid = c.relam"

@@ -11,8 +11,9 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -53,6 +54,11 @@ class PrivateServer:
     def stop(self) -> None:
         """Stop the server; its folder stays."""
         self.cluster.stop()
+
+    def remove(self) -> None:
+        """Stop the server and remove its files."""
+        self.stop()
+        _remove_files(self.cluster.data.parent)
 
     def __enter__(self) -> "PrivateServer":
         return self
@@ -101,11 +107,9 @@ def embedded_status(cache_dir: Path) -> EmbeddedStatus:
     if not home.is_dir():
         return EmbeddedStatus(installed, home, False, False, False, 0)
     data = next(home.glob("data-*/PG_VERSION"), home / "data" / "PG_VERSION").parent
-    with hold(home / "users.lock", wait=False) as alone:
-        in_use = alone is None
     size = sum(path.lstat().st_size for path in home.rglob("*") if not path.is_dir())
     running = any(keeper.live_process(folder) is not None for folder in home.glob("data-*"))
-    return EmbeddedStatus(installed, home, data.is_dir(), running, in_use, size)
+    return EmbeddedStatus(installed, home, data.is_dir(), running, _in_use(home), size)
 
 
 def stop_embedded(cache_dir: Path) -> bool:
@@ -119,9 +123,7 @@ def stop_embedded(cache_dir: Path) -> bool:
     home = embedded_folder(cache_dir)
     if not home.is_dir():
         return False
-    with hold(home / "users.lock", wait=False) as alone:
-        if alone is None:
-            raise StoreError(f"the embedded PostgreSQL in {home} is in use by another process; end that one first.")
+    with _alone(home):
         return _stop_all(home)
 
 
@@ -130,13 +132,9 @@ def remove_embedded(cache_dir: Path) -> bool:
     home = embedded_folder(cache_dir)
     if not home.is_dir():
         return False
-    with hold(home / "users.lock", wait=False) as alone:
-        if alone is None:
-            raise StoreError(f"the embedded PostgreSQL in {home} is in use by another process; end that one first.")
+    with _alone(home):
         _stop_all(home)
-        if _sockets(home).parent != home:
-            shutil.rmtree(_sockets(home), ignore_errors=True)
-        shutil.rmtree(home)
+        _remove_files(home)
     return True
 
 
@@ -211,12 +209,39 @@ def _ensure_keeper(home: Path, cluster: Cluster) -> None:
         if free is None:
             return
     arguments = [sys.executable, "-I", "-S", keeper.__file__, str(home), str(cluster.data)]
-    subprocess.run(arguments, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+    quiet = subprocess.DEVNULL
+    with suppress(OSError):  # without a keeper only a kill -9 leaves the server running, until the next use
+        subprocess.run(arguments, cwd="/", stdin=quiet, stdout=quiet, stderr=quiet, check=False)  # noqa: S603
+
+
+def _in_use(home: Path) -> bool:
+    with hold(home / "users.lock", wait=False) as alone:
+        if alone is not None:
+            return False
+    # A lock that can be shared is a user's; one that cannot is held for a moment, by who stops or looks.
+    with hold(home / "users.lock", shared=True, wait=False) as shared:
+        return shared is not None
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Keep users out; waits for a stop that is under way, not for a user."""
+    while True:
+        with hold(home / "users.lock", wait=False) as alone:
+            if alone is not None:
+                yield
+                return
+        if _in_use(home):
+            raise StoreError(f"the embedded PostgreSQL in {home} is in use by another process; end that one first.")
+        time.sleep(0.02)
+
+
+def _remove_files(home: Path) -> None:
+    if _sockets(home).parent != home:
+        shutil.rmtree(_sockets(home), ignore_errors=True)
+    shutil.rmtree(home)
 
 
 def _stop_all(home: Path) -> bool:
     """Stop every server below a folder whose users' lock we hold alone."""
-    running = [data for data in home.glob("data-*") if keeper.live_process(data) is not None]
-    for data in running:
-        keeper.stop(data)
-    return bool(running)
+    return any([keeper.stop(data) for data in home.glob("data-*")])

@@ -143,3 +143,4 @@ def test_only_the_embedded_server_is_ever_loaded_into(tmp_path):
             load_vectors(server.conninfo, "vectors_x", ["a", "b", "c"], ROWS)
         with pytest.raises(StoreError, match="embedded server only"):
             drop_tables(server.conninfo, ["vectors_x"])
+        server.remove()

@@ -34,7 +34,7 @@ def pulled(source, queries=QUERY, strategy="auto"):
 
 def eager(dsn):
     """The planner's choice on larger tables: the index, whenever it can serve."""
-    return make_conninfo(dsn, options=psycopg.conninfo.conninfo_to_dict(dsn)["options"] + " -cenable_seqscan=off")
+    return make_conninfo(dsn, options=psycopg.conninfo.conninfo_to_dict(dsn)["options"] + " -cenable_seqscan=off -cseq_page_cost=100000 -crandom_page_cost=0")
 
 
 @STRATEGIES
@@ -122,6 +122,14 @@ def test_c27_a_view_with_a_limit_is_refused(dsn, run, table_f, strategy):
         pulled(PostgresSource(dsn, "cut", vector_column="e"), strategy=strategy)
 
 
+def test_a_sampled_view_and_a_foreign_table_are_refused(dsn, run, table_f):
+    run("CREATE VIEW sampled AS SELECT * FROM f TABLESAMPLE SYSTEM (100)")
+    with pytest.raises(StoreError, match="TABLESAMPLE"):
+        pulled(PostgresSource(dsn, "sampled", vector_column="e"))
+    with snapshot(dsn, None) as connection, pytest.raises(StoreError, match="another server"):
+        prove_exact(connection, {"Node Type": "Append", "Plans": [{"Node Type": "Foreign Scan"}]})
+
+
 @STRATEGIES
 def test_c28_a_filter_leaves_all_its_rows(dsn, table_f, strategy):
     source = PostgresSource(eager(dsn), table_f, vector_column="e", where="tenant='B'")
@@ -135,6 +143,7 @@ def test_c28_a_filter_leaves_all_its_rows(dsn, table_f, strategy):
         ("tenant LIKE 'B%'", 20),
         ("tenant = 'A' OR tenant = 'B' -- both", 1020),
         ("id % 2 = 0", 510),
+        ("""'{"a": "{}"}'::jsonb ? 'a'""", 1020),
         ("tenant = '%s'", 0),
     ],
 )

@@ -1,7 +1,6 @@
 """A user's server over TCP, with a password, is left exactly as it was found."""
 
 import os
-import shutil
 import socket
 import subprocess
 
@@ -33,7 +32,7 @@ def foreign(tmp_path_factory):
             owner.execute("CREATE ROLE reader LOGIN PASSWORD 'S3cretPw'")
             owner.execute("GRANT SELECT ON docs TO reader")
         yield server
-    shutil.rmtree(server.cluster.data.parent)
+    server.remove()
 
 
 def everything(server):

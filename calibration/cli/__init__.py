@@ -1,0 +1,22 @@
+"""The command, one file per verb. Imports of real work happen inside the verbs, so that --help is quick."""
+
+import typer
+
+from . import clean, doctor, init, inspect, lab, run
+
+app = typer.Typer(
+    name="calibrate",
+    help="Choose the similarity floor and the top-K of a vector retrieval system from evidence.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("run")(run.run)
+app.command("inspect")(inspect.inspect)
+app.command("doctor")(doctor.doctor)
+app.command("init")(init.init)
+app.command("lab")(lab.lab)
+app.command("clean")(clean.clean)
+
+__all__ = ["app"]

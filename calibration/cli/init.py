@@ -1,0 +1,56 @@
+"""`calibrate init`: calibration.toml and copies of the notebooks in the user's project."""
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+TEMPLATE = """# Parameters of `calibrate run`; options on the command line win. Secrets do not belong here: a password goes into
+# PGPASSWORD or a Postgres service file, an API key into OPENAI_API_KEY.
+
+models = ["minilm"]                 # minilm, multilingual-e5-small, wordllama, "openai:text-embedding-3-small", …
+
+# Labels: a folder with queries, qrels and corpus (BEIR layout, CSV, TSV or JSONL), or single files
+# labels = "labels"
+# rel_level = 1                     # smallest relevant grade, needed when grades go beyond 0/1
+
+# Your table: read only, nothing in your database is ever changed
+# service = "search"                # a section of pg_service.conf; or dsn = "postgresql://reader@db.internal/app"
+# table = "chunks"
+# id_column = "id"
+# vector_column = "embedding"
+# where = "tenant = 'acme'"         # kept on every query, unchanged
+
+# Probe queries measure the noise; strike what your corpus is about
+# exclude_subjects = ["cars"]
+
+preset = "balanced"                 # completeness (a lost answer weighs 10:1), balanced (3:1), refusal (1:3)
+off_topic_share = 0.5               # share of off-topic queries in your traffic
+# top_k = 5                         # a budget; chosen from labels otherwise
+# old_floor = 0.78                  # the floor in use today, shown beside the new one
+
+out = "reports/runs/mine"
+"""
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="your project")] = Path("."),
+    force: Annotated[bool, typer.Option("--force", help="overwrite files that are there")] = False,
+) -> None:
+    """Write calibration.toml and copies of the notebooks; files that exist are kept unless forced."""
+    from ..errors import ParameterError
+    from ..resources import bundled
+    from ..result import write_text
+
+    sources = sorted(bundled("notebooks").glob("*.ipynb"))
+    targets = [folder / "calibration.toml", *(folder / "notebooks" / source.name for source in sources)]
+    there = [str(path) for path in targets if path.exists()]
+    if there and not force:
+        raise ParameterError(f"already there: {', '.join(there)}. Nothing was written; --force overwrites them.")
+    (folder / "notebooks").mkdir(parents=True, exist_ok=True)
+    write_text(targets[0], TEMPLATE)
+    for source, target in zip(sources, targets[1:], strict=True):
+        shutil.copyfile(source, target)
+    for path in targets:
+        typer.echo(str(path))

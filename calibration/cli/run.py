@@ -1,0 +1,134 @@
+"""`calibrate run`: the main job."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options as o
+
+if TYPE_CHECKING:
+    from ..runs import Run
+
+
+def run(
+    out: o.Out = None,
+    model: o.Model = None,
+    labels: o.LabelsFolder = None,
+    queries: o.Queries = None,
+    qrels: o.Qrels = None,
+    corpus: o.Corpus = None,
+    scores: o.ScoresFile = None,
+    vectors: o.Vectors = None,
+    dsn: o.Dsn = None,
+    service: o.Service = None,
+    table: o.TableName = None,
+    id_column: o.IdColumn = None,
+    vector_column: o.VectorColumn = None,
+    document_column: o.DocumentColumn = None,
+    where: o.Where = None,
+    metric: o.Metric = None,
+    base_url: o.BaseUrl = None,
+    rel_level: o.RelLevel = None,
+    unjudged: o.Unjudged = None,
+    answerability: o.ByKind = None,
+    allow_dangling: Annotated[bool, typer.Option("--allow-dangling", help="accept judgements of absent passages")] = False,
+    preset: o.Preset = None,
+    miss_cost: o.MissCost = None,
+    false_cost: o.FalseCost = None,
+    off_topic_share: o.OffTopicShare = None,
+    top_k: o.TopK = None,
+    old_floor: o.OldFloor = None,
+    exclude_subject: o.ExcludeSubject = None,
+    language: o.Language = None,
+    no_probes: o.NoProbes = False,
+    show_text: o.ShowText = False,
+    config: o.Config = None,
+    force: Annotated[bool, typer.Option("--force", help="make every file anew")] = False,
+    jobs: Annotated[int, typer.Option("--jobs", help="notebooks run side by side", min=1)] = 2,
+    as_json: o.AsJson = False,
+) -> None:
+    """Calibrate: one folder per model with an HTML report and a recommendation; a comparison for two or more models.
+
+    Without arguments: the bundled sample, three offline models and an embedded PostgreSQL. Everything an option does can
+    stand in calibration.toml; options win.
+    """
+    given: dict[str, Any] = {
+        "out": out, "model": model, "labels": labels, "queries": queries, "qrels": qrels, "corpus": corpus, "scores": scores,
+        "vectors": vectors, "dsn": dsn, "service": service, "table": table, "id_column": id_column,
+        "vector_column": vector_column, "document_column": document_column, "where": where, "metric": metric,
+        "base_url": base_url, "rel_level": rel_level, "unjudged": unjudged, "allow_dangling": allow_dangling,
+        "preset": preset, "miss_cost": miss_cost, "false_cost": false_cost, "off_topic_share": off_topic_share,
+        "top_k": top_k, "old_floor": old_floor, "exclude_subjects": exclude_subject, "languages": language,
+        "show_text": show_text,
+    }  # fmt: skip
+    if answerability:
+        given["answerability_by_kind"] = ",".join(answerability)
+    params = o.run_parameters(given, config)
+    if no_probes:
+        params = [one.model_copy(update={"probes": False}) for one in params]
+    from ..runs import run as run_all
+    from .progress import Bars
+
+    result = run_all(params, Bars(), jobs=jobs, force=force)
+    typer.echo(_as_json(result) if as_json else _summary(result))
+
+
+def _summary(result: "Run") -> str:
+    width = max(len(one.name) for one in result.models)
+    lines = []
+    for one in result.models:
+        document = one.recommendation
+        floor = "no floor" if document["floor"] is None else f"floor {document['floor']!r}"
+        lines.append(f"{one.name:{width}}  {floor:<18} top-K {document['top_k']:<3} {_status(document)}")
+    lines.append("")
+    lines += [f"{one.name:{width}}  {one.folder / 'report.html'}{'  (unchanged)' if one.skipped else ''}" for one in result.models]
+    if result.comparison is not None:
+        lines.append(f"{'comparison':{width}}  {result.comparison}")
+    lines += ["", *_times(result)]
+    return "\n".join(lines)
+
+
+def _status(document: dict[str, Any]) -> str:
+    if document["floor"] is None:
+        return str(document["reason"])
+    rates = document["rates"]["in_sample"]
+    parts = [document["status"], f"keeps {_of(rates['hit_rate'])} answers"]
+    for name, words in (("false_answer_rate_off_topic", "off-topic queries"), ("false_answer_rate_probes", "probes")):
+        if rates[name]["denominator"]:
+            parts.append(f"answers {_of(rates[name])} {words}")
+            break
+    return ", ".join(parts)
+
+
+def _of(rate: dict[str, Any]) -> str:
+    return f"{rate['numerator']} of {rate['denominator']}"
+
+
+def _times(result: "Run") -> list[str]:
+    stages = dict(result.seconds)
+    for one in result.models:
+        stages |= {f"{name} {one.name}": value for name, value in one.seconds.items()}
+    return ["seconds  " + "  ".join(f"{name} {value:.1f}" for name, value in stages.items())]
+
+
+def _as_json(result: "Run") -> str:
+    from ..result import dumps
+
+    return dumps(
+        {
+            "models": [
+                {
+                    "model": one.name,
+                    "status": one.recommendation["status"],
+                    "floor": one.recommendation["floor"],
+                    "top_k": one.recommendation["top_k"],
+                    "folder": str(one.folder),
+                    "unchanged": one.skipped,
+                    "seconds": one.seconds,
+                }
+                for one in result.models
+            ],
+            "comparison": None if result.comparison is None else str(result.comparison),
+            "seconds": result.seconds,
+        }
+    )

@@ -1,0 +1,40 @@
+"""What the notebooks show: one display per file, each with its numbers, its words and its picture."""
+
+from .answer import AnswerDisplay
+from .bands import BandsDisplay
+from .base import Display, FigureDisplay, TableDisplay
+from .caveats import CaveatsDisplay
+from .comparison import ComparisonDisplay, ModelBandsDisplay
+from .conversions import ConversionsDisplay
+from .curves import CurvesDisplay
+from .failures import FailuresDisplay
+from .gap import GapDisplay
+from .noise import NoiseDisplay
+from .policies import PoliciesDisplay
+from .rates import RatesDisplay
+from .reproduce import ReproduceDisplay
+from .risk import RiskCoverageDisplay
+from .surface import SurfaceDisplay
+from .topk import TopKDisplay
+
+__all__ = [
+    "AnswerDisplay",
+    "BandsDisplay",
+    "CaveatsDisplay",
+    "ComparisonDisplay",
+    "ConversionsDisplay",
+    "CurvesDisplay",
+    "Display",
+    "FailuresDisplay",
+    "FigureDisplay",
+    "GapDisplay",
+    "ModelBandsDisplay",
+    "NoiseDisplay",
+    "PoliciesDisplay",
+    "RatesDisplay",
+    "ReproduceDisplay",
+    "RiskCoverageDisplay",
+    "SurfaceDisplay",
+    "TableDisplay",
+    "TopKDisplay",
+]

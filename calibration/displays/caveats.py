@@ -1,0 +1,30 @@
+"""What a reader must know before acting on the floor."""
+
+import pandas as pd
+
+from ..studies.model import Calibration
+from .base import Display, style
+from .tables import templates
+from .texts import counted, shorten
+
+
+class CaveatsDisplay(Display):
+    """The caveats of the run, the most important first."""
+
+    title = "What these labels cannot tell"
+
+    def __init__(self, calibration: Calibration) -> None:
+        self.calibration = calibration
+
+    def frame(self) -> pd.DataFrame:
+        """One row per caveat."""
+        return pd.DataFrame({"caveat": pd.Series([shorten(text, 1000) for text in self.calibration.caveats], dtype="str")})
+
+    @property
+    def caption(self) -> str:
+        """How many there are, and the first."""
+        found = self.frame()["caveat"].tolist()
+        return "No caveats." if not found else f"{counted(len(found), 'caveat')}. {found[0]}"
+
+    def _repr_html_(self) -> str:
+        return templates().get_template("caveats.html").render(style=style(), caveats=self.frame()["caveat"].tolist())

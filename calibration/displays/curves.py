@@ -1,0 +1,121 @@
+"""Every rate against the threshold, under the chosen cap."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from ..studies.model import Calibration
+from .base import FigureDisplay, thinned
+from .lines import Line, corners, draw_steps, label_lines, mark_floor, percent_axis, wilson_band
+from .palette import COLOUR
+from .tables import table_html
+from .texts import exact, interval, out_of, percent, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SHOWN = ["threshold", "hit_rate", "recall", "precision_judged", "coverage", "false_answer_rate", "false_answer_rate_missing"]
+
+
+class CurvesDisplay(FigureDisplay):
+    """Hit rate, recall, precision among judged, coverage and false-answer rate at every threshold."""
+
+    title = "Rates at every threshold"
+    height = 4.1
+    narrow_height = 4.1
+
+    def __init__(self, calibration: Calibration) -> None:
+        self.calibration = calibration
+
+    def frame(self) -> pd.DataFrame:
+        """Counts and rates at every threshold, with the Wilson bounds of the two that decide."""
+        curves = self.calibration.curves
+        hit_low, hit_high = wilson_band(curves["hits"], self._n_answerable)
+        false_low, false_high = wilson_band(curves["off_topic_kept"], self._n_far)
+        return curves.assign(
+            hit_rate_low=hit_low, hit_rate_high=hit_high, false_answer_rate_low=false_low, false_answer_rate_high=false_high
+        )
+
+    @property
+    def caption(self) -> str:
+        """What the floor keeps and lets through."""
+        found = self.calibration
+        rates = found.in_sample.rates
+        hit = rates["hit_rate"]
+        far = rates["false_answer_rate_probes" if self._far_is_probes else "false_answer_rate_off_topic"]
+        where = "With no floor" if found.floor is None else f"At the floor {exact(found.floor)}"
+        said = [f"{where} and K = {found.top_k.value}:"]
+        if hit.value is None:
+            said.append("no answerable query is labelled;")
+        else:
+            said.append(f"hit rate {percent(hit.value)} ({out_of(hit)}, {interval(hit)}),")
+        if far.value is None:
+            said.append("no off-topic query was measured.")
+        else:
+            said.append(f"false-answer rate {percent(far.value)} ({out_of(far)}, {interval(far)}).")
+        return " ".join(said) + " Shaded: 95 % Wilson intervals. Rates are measured on the queries that chose the floor."
+
+    @property
+    def alt(self) -> str:
+        """The figure in words."""
+        curves = self.calibration.curves
+        span = "" if len(curves) == 0 else f" between {short(curves['threshold'].min())} and {short(curves['threshold'].max())}"
+        return f"Step curves of hit rate, recall, precision, coverage and false-answer rate against the threshold{span}. {self.caption}"
+
+    @property
+    def _labelled(self) -> pd.DataFrame:
+        table = self.calibration.table
+        return table[~table["probe"]]
+
+    @property
+    def _n_answerable(self) -> int:
+        return int((self._labelled["answerability"] == "answerable").sum())
+
+    @property
+    def _far_is_probes(self) -> bool:
+        return not (self._labelled["answerability"] == "off_topic").any()
+
+    @property
+    def _n_far(self) -> int:
+        table = self.calibration.table
+        return int(table["probe"].sum()) if self._far_is_probes else int((self._labelled["answerability"] == "off_topic").sum())
+
+    def _lines(self) -> list[Line]:
+        curves = self.calibration.curves
+        lines = [
+            Line("hit rate", curves["hit_rate"].to_numpy(float), COLOUR["relevant"], "-", 2.0),
+            Line("false answers", curves["false_answer_rate"].to_numpy(float), COLOUR["far"], "-", 2.0),
+            Line("recall", curves["recall"].to_numpy(float), COLOUR["gap"], "--"),
+            Line("precision (judged)", curves["precision_judged"].to_numpy(float), COLOUR["near"], "-."),
+            Line("coverage", curves["coverage"].to_numpy(float), COLOUR["missing"], ":", 1.5),
+        ]
+        return [line for line in lines if np.isfinite(line.values).any()]
+
+    def _draw(self, ax: "Axes", *, narrow: bool) -> None:
+        frame = self.frame()
+        x = frame["threshold"].to_numpy(dtype=np.float64)
+        percent_axis(ax)
+        ax.grid(axis="y")
+        for name, colour in (("hit_rate", "relevant"), ("false_answer_rate", "far")):
+            low, high = frame[f"{name}_low"].to_numpy(float), frame[f"{name}_high"].to_numpy(float)
+            kept = corners(low, high)
+            ax.fill_between(x[kept], low[kept], high[kept], step="pre", color=COLOUR[colour], alpha=0.16, linewidth=0)
+        lines = self._lines()
+        draw_steps(ax, x, lines)
+        floors = [value for value in (self.calibration.floor, self.calibration.params.old_floor) if value is not None]
+        if len(x):
+            low, high = min([float(np.quantile(x, 0.02)), *floors]), max([float(x.max()), *floors])
+            margin = max(0.03 * (high - low), 0.01)
+            ax.set_xlim(low - margin, high + margin)
+            label_lines(ax, x, lines, limits=(low, high))
+        mark_floor(ax, self.calibration.floor, f"floor {short(self.calibration.floor or 0.0)}")
+        old = self.calibration.params.old_floor
+        mark_floor(ax, old, f"old {short(old or 0.0)}", dash="--", colour=COLOUR["muted"])
+        ax.set_xlabel("threshold on similarity")
+
+    def _table(self) -> Markup:
+        return table_html(
+            thinned(self.frame()[SHOWN], 30), self.title, note="Evenly spaced thresholds; .frame() in the notebook has them all."
+        )

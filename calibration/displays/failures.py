@@ -1,0 +1,102 @@
+"""Which queries fail, and why: the first reason that applies."""
+
+import pandas as pd
+from markupsafe import Markup
+
+from ..studies.model import Calibration
+from .base import TableDisplay
+from .tables import table_html
+from .texts import LONG, counted, is_missing
+
+MOST = 200
+BROKEN = "must flag broken"
+FALSE_ANSWER = "answered though off-topic"
+PROBE_ANSWERED = "probe answered"
+MISSING_ANSWERED = "answered though the answer is missing"
+ONLY_WRONG = "only wrong passages"
+ORDER = ["index miss", "rank miss", "floor miss", FALSE_ANSWER, MISSING_ANSWERED, PROBE_ANSWERED]
+
+
+class FailuresDisplay(TableDisplay):
+    """Failing queries by id; their texts only where they were asked for."""
+
+    title = "Queries that fail"
+
+    def __init__(self, calibration: Calibration) -> None:
+        self.calibration = calibration
+
+    def frame(self) -> pd.DataFrame:
+        """Give one row per failing query, broken must flags first.
+
+        Returns
+        -------
+        DataFrame
+            query_id, kind, answerability, what, must_broken, only_noise (something was accepted, all of it judged wrong), best_relevant,
+            best_relevant_rank, top_similarity, boundary; and text where known.
+        """
+        queries = self.calibration.in_sample.queries
+        what = [_what(row.answerability, row.probe, row.n_accepted, row.cause) for row in queries.itertuples()]
+        must = queries["must"]
+        broken = ((must == "hit") & ~queries["hit"]) | ((must == "refuse") & (queries["n_accepted"] > 0))
+        frame = queries.assign(
+            what=pd.Series(what, index=queries.index, dtype="object"),
+            must_broken=broken,
+            only_noise=(queries["n_accepted"] > 0) & ~queries["hit"] & ~queries["accepted_unjudged"],
+        )
+        frame = frame[frame["what"].notna() | frame["must_broken"]]
+        frame = frame.assign(what=frame["what"].fillna(BROKEN))
+        order = {name: place for place, name in enumerate(ORDER)}
+        frame = frame.assign(_order=frame["what"].map(order).fillna(len(order)))
+        frame = frame.sort_values(["must_broken", "_order", "top_similarity"], ascending=[False, True, False], kind="stable")
+        columns = ["query_id", "kind", "answerability", "what", "must_broken", "only_noise", "best_relevant", "best_relevant_rank", "top_similarity", "boundary"]
+        shown = frame[columns].reset_index(drop=True)
+        texts = self.calibration.texts
+        if texts:
+            shown = shown.assign(text=[texts.get(query_id) for query_id in shown["query_id"]])
+        return shown
+
+    @property
+    def caption(self) -> str:
+        """How many queries fail, and of what."""
+        frame = self.frame()
+        if len(frame) == 0:
+            return "No query fails: every answerable one keeps a relevant passage, and nothing else is answered."
+        broken = int(frame["must_broken"].sum())
+        counts = frame["what"].value_counts()
+        parts = [f"{count} × {name}" for name, count in counts.items()]
+        head = f"{counted(broken, 'must flag')} broken. " if broken else ""
+        return f"{head}{counted(len(frame), 'query fails', 'queries fail')}: {', '.join(parts)}."
+
+    def counts(self) -> pd.DataFrame:
+        """Failures by kind of query and cause."""
+        frame = self.frame()
+        table = pd.crosstab(frame["kind"], frame["what"])
+        table = table[[name for name in [*ORDER, BROKEN] if name in table.columns]]
+        return table.assign(all=table.sum(axis=1)).reset_index()
+
+    def _tables(self) -> list[Markup]:
+        frame = self.frame()
+        if len(frame) == 0:
+            return []
+        # hundreds of probes would bury the user's own queries; NoiseDisplay names the highest of them
+        own = frame[frame["what"] != PROBE_ANSWERED]
+        probes = len(frame) - len(own)
+        said = [f"The first {MOST} of {len(own)}."] if len(own) > MOST else []
+        said += [f"{counted(probes, 'answered probe query is', 'answered probe queries are')} not listed."] if probes else []
+        shown = own.head(MOST)
+        if not shown["must_broken"].any():
+            shown = shown.drop(columns=["must_broken"])
+        tables = [table_html(self.counts(), "Failures by kind and cause")]
+        if len(own):
+            tables.append(table_html(shown, self.title, note=" ".join(said), limit=LONG, headers={"query_id": "query", "what": "what happened"}))
+        return tables
+
+
+def _what(answerability: str, probe: bool, n_accepted: int, cause: object) -> str | None:
+    if not is_missing(cause):
+        return str(cause)
+    if n_accepted == 0:
+        return None
+    if probe:
+        return PROBE_ANSWERED
+    return {"off_topic": FALSE_ANSWER, "missing_answer": MISSING_ANSWERED}.get(answerability)

@@ -1,0 +1,115 @@
+"""Steps over a threshold, with their bands and their names beside them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ..choose import proportion
+from .palette import COLOUR
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve: rates at thresholds, NaN where undefined."""
+
+    name: str
+    values: Floats
+    colour: str
+    dash: str = "-"
+    width: float = 1.2
+
+
+@cache
+def _wilson(numerator: int, denominator: int) -> tuple[float, float]:
+    rate = proportion(numerator, denominator)
+    return (np.nan if rate.low is None else rate.low, np.nan if rate.high is None else rate.high)
+
+
+def wilson_band(numerators: npt.ArrayLike, denominator: int) -> tuple[Floats, Floats]:
+    """Wilson bounds of many counts over one denominator.
+
+    Examples
+    --------
+    >>> [round(float(bound[0]), 4) for bound in wilson_band([5], 5)]
+    [0.5655, 1.0]
+    """
+    pairs = [_wilson(int(count), denominator) for count in np.asarray(numerators)]
+    bounds = np.array(pairs, dtype=np.float64).reshape(-1, 2)
+    return bounds[:, 0], bounds[:, 1]
+
+
+def draw_steps(ax: "Axes", x: Floats, lines: Sequence[Line]) -> None:
+    """Draw counts as the steps they are: a rate holds for every threshold down to the next lower observed one."""
+    for line in lines:
+        kept = corners(line.values)
+        ax.plot(x[kept], line.values[kept], line.dash, color=line.colour, linewidth=line.width, drawstyle="steps-pre")
+
+
+def corners(*curves: Floats) -> npt.NDArray[np.bool_]:
+    """Mark the points at which some curve is about to change: the others draw nothing in a step curve.
+
+    Examples
+    --------
+    >>> corners(np.array([1.0, 1.0, 1.0, 0.5, 0.5])).tolist()
+    [True, False, True, False, True]
+    """
+    kept = np.zeros(len(curves[0]), dtype=np.bool_)
+    for values in curves:
+        kept[:-1] |= ~((values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1])))
+    kept[:1] = kept[-1:] = True
+    return kept
+
+
+def label_lines(ax: "Axes", x: Floats, lines: Sequence[Line], *, limits: tuple[float, float]) -> None:
+    """Write each curve's name where it is furthest from the others, so that no legend is needed."""
+    inside = (x > limits[0] + 0.06 * (limits[1] - limits[0])) & (x < limits[1] - 0.1 * (limits[1] - limits[0]))
+    taken: list[tuple[float, float]] = []
+    for line in lines:
+        others = [other.values for other in lines if other is not line]
+        distance = np.full(len(x), 0.3)
+        for other in others:
+            gap = np.abs(line.values - other)
+            distance = np.fmin(distance, np.where(np.isnan(gap), distance, gap))
+        for taken_x, taken_y in taken:
+            near = (np.abs(x - taken_x) < 0.28 * (limits[1] - limits[0])) & (np.abs(line.values - taken_y) < 0.09)
+            distance = np.where(near, -1.0, distance)
+        distance = np.where(inside & np.isfinite(line.values), distance, -2.0)
+        if len(distance) == 0 or distance.max() <= -2.0:
+            continue
+        best = np.flatnonzero(distance >= distance.max() - 0.02)
+        at = int(best[len(best) // 2])
+        taken.append((float(x[at]), float(line.values[at])))
+        ax.text(
+            float(x[at]), float(line.values[at]), line.name, color=line.colour, ha="center", va="center", fontsize=8.5,
+            bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 1.0, "alpha": 0.9},
+        )  # fmt: skip
+
+
+def percent_axis(ax: "Axes", which: str = "y") -> None:
+    """Name an axis of rates in percent."""
+    ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
+    labels = ["0", "25", "50", "75", "100 %"]
+    if which == "y":
+        ax.set_ylim(-0.03, 1.04)
+        ax.set_yticks(ticks, labels)
+    else:
+        ax.set_xlim(-0.03, 1.04)
+        ax.set_xticks(ticks, labels)
+
+
+def mark_floor(ax: "Axes", floor: float | None, label: str, *, dash: str = "-", colour: str = COLOUR["ink"]) -> None:
+    """Draw a floor as a line over the full height, its name on top; no floor draws nothing."""
+    if floor is None:
+        return
+    ax.axvline(floor, color=colour, linewidth=1.3, linestyle=dash)
+    ax.annotate(label, (floor, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 2), textcoords="offset points",
+                ha="center", va="bottom", color=colour)  # fmt: skip

@@ -1,0 +1,87 @@
+"""What other ways of choosing would have cost on the same queries."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from ..studies.model import Calibration
+from .base import FigureDisplay
+from .palette import COLOUR
+from .tables import table_html
+from .texts import short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+OURS = "recommended"
+
+
+class PoliciesDisplay(FigureDisplay):
+    """Cost of each policy on queries it did not see."""
+
+    title = "Other policies on the same queries"
+
+    def __init__(self, calibration: Calibration) -> None:
+        self.calibration = calibration
+
+    def frame(self) -> pd.DataFrame:
+        """Return policy, floor, counts, cost in-sample and held out."""
+        return self.calibration.policies
+
+    @property
+    def caption(self) -> str:
+        """Where ours stands."""
+        frame, costs = self.frame(), self.calibration.costs
+        if len(frame) == 0:
+            return "Policies cannot be compared: one of the two bands has no scores."
+        ours = frame[frame["policy"] == OURS].iloc[0]
+        others = frame[frame["policy"] != OURS].sort_values("cost_held_out", kind="stable")
+        best, worst = others.iloc[0], others.iloc[-1]
+        return (
+            f"Cost per query on unseen queries, a lost answer weighing {costs.miss:g} and a false one {costs.false_answer:g}, with "
+            f"{costs.off_topic_share:.0%} of the traffic off-topic: ours {short(ours['cost_held_out'])}; the best other is {best['policy']} at "
+            f"{short(best['cost_held_out'])}, the worst {worst['policy']} at {short(worst['cost_held_out'])}."
+        )
+
+    @property
+    def alt(self) -> str:
+        """The figure in words."""
+        return f"Dot plot of the held-out cost of {len(self.frame())} policies, ours marked. {self.caption}"
+
+    def _height(self, *, narrow: bool) -> float:
+        return 0.8 + 0.25 * max(len(self.frame()), 3)
+
+    def _draw(self, ax: "Axes", *, narrow: bool) -> None:
+        frame = self.frame().sort_values("cost_held_out", ascending=False, kind="stable").reset_index(drop=True)
+        ax.grid(axis="x")
+        for place, row in enumerate(frame.itertuples()):
+            ours = row.policy == OURS
+            colour = COLOUR["relevant"] if ours else COLOUR["muted"]
+            ax.plot([0, row.cost_held_out], [place, place], color=COLOUR["line"], linewidth=1)
+            ax.plot([row.cost_held_out], [place], "D" if ours else "o", color=colour, markersize=7 if ours else 5)
+            floor = "no floor" if np.isnan(row.floor) else f"floor {row.floor:.3g}"
+            ax.annotate(f"{short(row.cost_held_out)}  ({floor})", (row.cost_held_out, place), xytext=(8, 0), textcoords="offset points", va="center",
+                        fontsize=8, color=COLOUR["ink"] if ours else COLOUR["muted"], fontweight="bold" if ours else "normal")  # fmt: skip
+        ax.set_yticks(range(len(frame)), ["this floor" if name == OURS else name for name in frame["policy"]])
+        ax.tick_params(axis="y", length=0, colors=COLOUR["ink"])
+        ax.set_xlim(0, (frame["cost_held_out"].max() if len(frame) else 1.0) * (1.75 if narrow else 1.3) + 1e-9)
+        ax.spines["left"].set_visible(False)
+        ax.set_xlabel("cost per unseen query")
+
+    def _table(self) -> Markup:
+        frame = self.frame()
+        if len(frame) == 0:
+            return Markup("")
+        shown = pd.DataFrame(
+            {
+                "policy": frame["policy"].replace({OURS: "this floor"}),
+                "floor": frame["floor"].astype(object).where(frame["floor"].notna(), "no floor"),
+                "keeps an answer": [f"{a} of {b}" for a, b in zip(frame["hits"], frame["n_answerable"], strict=True)],
+                "false answers": [f"{a} of {b}" for a, b in zip(frame["false_answers"], frame["n_far_noise"], strict=True)],
+                "cost, same queries": frame["cost"],
+                "cost, unseen": frame["cost_held_out"],
+            }
+        )
+        return table_html(shown, self.title)

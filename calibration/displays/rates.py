@@ -1,0 +1,105 @@
+"""Every rate with its numerator, denominator and interval, on seen and on unseen queries."""
+
+import pandas as pd
+from markupsafe import Markup
+
+from ..choose import Rate
+from ..studies.model import Calibration
+from ..studies.rates import Outcome
+from .base import TableDisplay
+from .tables import table_html
+from .texts import exact, interval, out_of, percent
+
+NAMES = {
+    "hit_rate": "hit rate: answerable queries that keep a relevant passage",
+    "empty_context_rate": "empty context: answerable queries that get nothing",
+    "false_answer_rate_off_topic": "false answers: off-topic queries that get passages",
+    "false_answer_rate_probes": "false answers to bundled probe queries",
+    "false_answer_rate_missing_answer": "false answers: on-topic, answer missing",
+    "coverage": "coverage: labelled queries that get passages",
+    "risk_low": "risk, at least: answered without a relevant passage",
+    "risk_high": "risk, at most (unjudged passages count as wrong)",
+    "precision_judged": "precision among judged passages",
+    "precision_low": "precision if every unjudged passage is wrong",
+    "unjudged_share": "accepted passages nobody judged",
+    "recall_micro": "recall over all relevant passages",
+    "recall_macro": "recall, mean over queries",
+}
+IN_SAMPLE, HELD_OUT, OLD = "on the queries that chose it", "on unseen ones", "with the old floor"
+
+
+class RatesDisplay(TableDisplay):
+    """What the floor and the cap do, as rates."""
+
+    title = "Rates"
+
+    def __init__(self, calibration: Calibration) -> None:
+        self.calibration = calibration
+
+    def frame(self) -> pd.DataFrame:
+        """One row per rate and set of queries: rate, measured, value, numerator, denominator, low, high."""
+        rows = [
+            {
+                "rate": name,
+                "measured": measured,
+                "value": rate.value,
+                "numerator": rate.numerator,
+                "denominator": rate.denominator,
+                "low": rate.low,
+                "high": rate.high,
+            }
+            for measured, outcome in self._outcomes()
+            for name, rate in _all_rates(outcome)
+        ]
+        return pd.DataFrame(rows).astype({"value": "float64", "low": "float64", "high": "float64"})
+
+    @property
+    def caption(self) -> str:
+        """How to read the columns."""
+        found = self.calibration
+        if found.held_out is None:
+            said = f"There is no floor: these are the rates of K = {found.top_k.value} alone."
+        else:
+            said = (
+                f"Floor {exact(found.choice.floor or 0.0)}, K = {found.top_k.value}. “{IN_SAMPLE.capitalize()}” is what the labels say of this floor; "
+                f"“{HELD_OUT}” gives every query a floor chosen without it, which is the fairer guess of what comes."
+            )
+        return f"{said} Brackets: 95 % intervals."
+
+    def _outcomes(self) -> list[tuple[str, Outcome]]:
+        found = self.calibration
+        all_three = [(IN_SAMPLE, found.in_sample), (HELD_OUT, found.held_out), (OLD, found.old)]
+        return [(name, outcome) for name, outcome in all_three if outcome is not None]
+
+    def _tables(self) -> list[Markup]:
+        outcomes = self._outcomes()
+        first = IN_SAMPLE if self.calibration.held_out is not None else "K alone"
+        rows: list[dict[str, str]] = []
+        for name, long in NAMES.items():
+            rates = [outcome.rates[name] for _, outcome in outcomes]
+            if any(rate.denominator for rate in rates):
+                rows.append(_row(long, outcomes, rates))
+        heads = {IN_SAMPLE: first}
+        tables = [table_html(pd.DataFrame(rows), "What is kept, what is lost, what is answered wrongly", headers=heads)] if rows else []
+        grades = sorted(self.calibration.in_sample.recall_by_grade, reverse=True)
+        if len(grades) > 1:
+            graded = [
+                _row(f"grade {grade}", outcomes, [outcome.recall_by_grade[grade] for _, outcome in outcomes]) for grade in grades
+            ]
+            tables.append(table_html(pd.DataFrame(graded), "Recall by grade", headers=heads))
+        return tables
+
+
+def _all_rates(outcome: Outcome) -> list[tuple[str, Rate]]:
+    graded = [(f"recall_grade_{grade}", rate) for grade, rate in sorted(outcome.recall_by_grade.items())]
+    return [*outcome.rates.items(), *graded]
+
+
+def _row(name: str, outcomes: list[tuple[str, Outcome]], rates: list[Rate]) -> dict[str, str]:
+    return {"rate": name, **{measured: _rate(rate) for (measured, _), rate in zip(outcomes, rates, strict=True)}}
+
+
+def _rate(rate: Rate) -> str:
+    if rate.value is None:
+        return "–"
+    return f"{percent(rate.value)}  ({out_of(rate)}) [{interval(rate)}]"

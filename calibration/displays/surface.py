@@ -1,0 +1,115 @@
+"""Hit rate over floor and K together."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from ..studies.model import Calibration
+from .base import FigureDisplay
+from .palette import COLOUR
+from .tables import table_html
+from .texts import exact, out_of, percent, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEVELS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+"""Lower ends of the shades; a reader compares shades, not percentages."""
+
+
+class SurfaceDisplay(FigureDisplay):
+    """Which pairs of floor and K keep answers, and the chosen one."""
+
+    title = "Hit rate by floor and K"
+
+    def __init__(self, calibration: Calibration) -> None:
+        self.calibration = calibration
+
+    def frame(self) -> pd.DataFrame:
+        """Long: threshold, top_k, hits, n, hit_rate, passages."""
+        return self.calibration.surface
+
+    @property
+    def caption(self) -> str:
+        """What the chosen pair keeps."""
+        found = self.calibration
+        rate = found.in_sample.rates["hit_rate"]
+        if rate.value is None or len(self.frame()) == 0:
+            return "No answerable query is labelled, so no pair of floor and K can be compared."
+        pair = f"K = {found.top_k.value} without a floor" if found.floor is None else f"floor {exact(found.floor)} with K = {found.top_k.value}"
+        return (
+            f"The mark is {pair}: {percent(rate.value)} ({out_of(rate)}) of the answerable queries keep a relevant passage. "
+            "Darker keeps more; to the right the floor cuts answers off, further down K does."
+        )
+
+    @property
+    def alt(self) -> str:
+        """The figure in words."""
+        return f"Shaded grid of hit rates, thresholds across and K upwards. {self.caption}"
+
+    def _height(self, *, narrow: bool) -> float:
+        k_max = int(self.frame()["top_k"].max()) if len(self.frame()) else 1
+        return min(1.2 + 0.16 * max(k_max, 8), 4.5)
+
+    def _draw(self, ax: "Axes", *, narrow: bool) -> None:
+        from matplotlib.collections import PolyCollection
+
+        frame = self.frame().dropna(subset=["hit_rate"])
+        for level, (low, high) in enumerate(zip(LEVELS, (*LEVELS[1:], np.inf), strict=True)):
+            inside = frame[(frame["hit_rate"] >= low) & (frame["hit_rate"] < high)]
+            boxes = _boxes(inside, np.sort(frame["threshold"].unique()))
+            if boxes and level > 0:
+                ax.add_collection(PolyCollection(boxes, facecolor=COLOUR["relevant"], alpha=level / (len(LEVELS) + 1), linewidth=0))
+            _shade_label(ax, boxes, low)
+        if len(frame):
+            thresholds = frame["threshold"]
+            low, high = float(thresholds.min()), float(thresholds.max())
+            floor = self.calibration.floor
+            left = low if floor is None else min(low, floor)
+            margin = max(0.02 * (high - left), 0.005)
+            ax.set_xlim(left - margin, high + margin)
+            ax.set_ylim(0.5, frame["top_k"].max() + 0.5)
+            at = left if floor is None else floor
+            ax.plot([at], [self.calibration.top_k.value], "o", color=COLOUR["ink"], markersize=7)
+            label = "no floor" if floor is None else f"{short(floor)}, K = {self.calibration.top_k.value}"
+            ax.annotate(label, (at, self.calibration.top_k.value), xytext=(9, 0), textcoords="offset points", va="center", fontweight="bold",
+                        bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 1.5, "alpha": 0.85})  # fmt: skip
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        ax.set_xlabel("threshold on similarity")
+        ax.set_ylabel("K")
+
+    def _table(self) -> Markup:
+        frame = self.frame()
+        if len(frame) == 0:
+            return Markup("")
+        thresholds = np.sort(frame["threshold"].unique())
+        some = thresholds[np.unique(np.linspace(0, len(thresholds) - 1, 12).round().astype(int))]
+        wide = frame[frame["threshold"].isin(some)].pivot_table(index="threshold", columns="top_k", values="hits", aggfunc="first")
+        wide.columns = [f"K = {k}" for k in wide.columns]
+        n = int(frame["n"].iloc[0])
+        return table_html(wide.reset_index(), f"Answerable queries (of {n}) that keep a relevant passage", note="Some thresholds; .frame() has more.")
+
+
+def _boxes(cells: pd.DataFrame, thresholds: np.ndarray) -> list[list[tuple[float, float]]]:
+    """Merge neighbouring cells of one shade in a row of K into one rectangle each."""
+    boxes = []
+    position = {value: i for i, value in enumerate(thresholds)}
+    for k, row in cells.groupby("top_k"):
+        places = np.sort([position[value] for value in row["threshold"]])
+        for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1):
+            # a hit rate holds down to the next lower threshold
+            left = thresholds[max(run[0] - 1, 0)] if run[0] > 0 else thresholds[0]
+            right = thresholds[run[-1]]
+            boxes.append([(left, k - 0.5), (right, k - 0.5), (right, k + 0.5), (left, k + 0.5)])
+    return boxes
+
+
+def _shade_label(ax: "Axes", boxes: list[list[tuple[float, float]]], low: float) -> None:
+    """Name a shade inside its widest rectangle."""
+    if not boxes:
+        return
+    widest = max(boxes, key=lambda box: box[1][0] - box[0][0])
+    x, y = (widest[0][0] + widest[1][0]) / 2, (widest[0][1] + widest[2][1]) / 2
+    ax.text(x, y, f"≥ {low:.0%}" if low else "< 50%", ha="center", va="center", fontsize=7.5, color=COLOUR["ink"])

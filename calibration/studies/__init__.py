@@ -1,0 +1,1 @@
+"""One study per notebook and command: parameters in, one object that later cells show out."""
