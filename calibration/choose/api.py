@@ -9,7 +9,7 @@ from .certify import certify
 from .gap import blocking, measure_gap
 from .gate import PERMUTATIONS, permutation_gate
 from .outcome import Certificate, Costs, Gap, NoFloor, Recommendation
-from .rule import MIN_NOISE, MIN_RELEVANT, between_scores, pick
+from .rule import MIN_NOISE, MIN_RELEVANT, WINDOW, between_scores, pick, pooled_range
 from .smooth import Floats
 
 RESAMPLES = 200
@@ -95,7 +95,12 @@ def choose_floor(
             costs, gap, certificate, gate, above, below, floors,
         )  # fmt: skip
     threshold, cost = pick(relevant, noise, costs)
-    floor = between_scores(threshold, seen)
+    floor = between_scores(threshold, seen, window=WINDOW * pooled_range(relevant, noise))
+    if not (noise < floor).any():
+        return NoFloor(
+            f"the floor of least expected cost, {floor:.4g}, refuses none of the {len(noise)} noise similarities: accepting everything is as good",
+            "off-topic queries that lie lower, or a higher weight of false answers", costs, gap, certificate, gate, (), (), floors,
+        )  # fmt: skip
     return Recommendation(
         floor=floor,
         costs=costs,
@@ -120,7 +125,7 @@ def _small(
         above, below = blocking(relevant, noise)
         return NoFloor(f"{few}, and they overlap", needed, costs, gap, certificate, None, above, below)
     top = float(noise[np.isfinite(noise)].max())
-    floor = between_scores(top + 0.25 * gap.extreme, seen)
+    floor = between_scores(top + 0.25 * gap.extreme, seen, window=0.25 * gap.extreme)
     if floor <= top:  # a gap too thin to stand in
         return NoFloor(f"{few}, and the gap between them is narrower than rounding", needed, costs, gap, certificate)
     return Recommendation(

@@ -50,7 +50,7 @@ def permutation_gate(
         fake_cost, _ = cross_fit(fake_relevant, fake_noise, relevant_folds, noise_folds, costs)
         gains[i] = baseline - fake_cost
     bar = float(np.quantile(gains, 0.95, method="higher"))
-    return Gate(gain, bar, permutations, bool(gain > max(bar, 0.0))), floors
+    return Gate(float(gain), bar, permutations, bool(gain > max(bar, 0.0))), floors
 
 
 def _better_constant(relevant: Floats, noise: Floats, costs: Costs) -> float:

@@ -11,6 +11,8 @@ FLAT = 0.005
 """Of the false-answer weight: costs within it of the least are the flat part, whose low end is taken."""
 MARGIN = 1e-5
 """Distance kept from observed scores, ten times the tolerance of the contract."""
+WINDOW = 0.02
+"""Share of the pooled range within which a floor may be moved down to stand between scores."""
 MIN_RELEVANT = 5
 MIN_NOISE = 20
 
@@ -27,7 +29,7 @@ def smoothed_cost(relevant: npt.ArrayLike, noise: npt.ArrayLike, thresholds: Flo
     """
     relevant = np.asarray(relevant, dtype=np.float64)
     noise = np.asarray(noise, dtype=np.float64)
-    width = _range(relevant, noise)
+    width = pooled_range(relevant, noise)
     n = len(relevant)
     miss = Smoothed.fit(relevant, pooled_range=width, normal_weight=10.0 / (10.0 + n)).below(thresholds)
     kept = 1.0 - Smoothed.fit(noise, pooled_range=width, normal_weight=0.0).below(thresholds)
@@ -64,7 +66,7 @@ def pick(relevant: npt.ArrayLike, noise: npt.ArrayLike, costs: Costs) -> tuple[f
     relevant = np.asarray(relevant, dtype=np.float64)
     noise = np.asarray(noise, dtype=np.float64)
     finite = np.concatenate([relevant[np.isfinite(relevant)], noise[np.isfinite(noise)]])
-    reach = 0.15 * _range(relevant, noise)
+    reach = 0.15 * pooled_range(relevant, noise)
     grid = np.linspace(finite.min() - reach, finite.max() + reach, GRID)
     cost = smoothed_cost(relevant, noise, grid, costs)
     best = int(np.argmin(cost))
@@ -74,10 +76,16 @@ def pick(relevant: npt.ArrayLike, noise: npt.ArrayLike, costs: Costs) -> tuple[f
     return float(grid[best]), float(cost[best])
 
 
-def between_scores(threshold: float, observed: npt.ArrayLike, *, margin: float = MARGIN) -> float:
+def between_scores(threshold: float, observed: npt.ArrayLike, *, window: float = np.inf, margin: float = MARGIN) -> float:
     """Move a threshold off observed scores, downward, to the shortest decimal that keeps its distance.
 
     A floor equal to an observed score drops or keeps that passage by the rounding of whoever computes it.
+
+    Parameters
+    ----------
+    window : float
+        How far down to look for a space between scores that is wide enough for the margin on both sides. Where millions
+        of scores leave none, the middle of the widest space in the window is taken.
 
     Examples
     --------
@@ -88,23 +96,33 @@ def between_scores(threshold: float, observed: npt.ArrayLike, *, margin: float =
     """
     scores = np.unique(np.asarray(observed, dtype=np.float64))
     scores = scores[np.isfinite(scores)]
-    at = int(np.searchsorted(scores, threshold - margin, side="right"))  # first score above threshold - margin
-    if at < len(scores) and scores[at] <= threshold + margin:
-        high = float(scores[at]) - margin
-    else:
-        high = threshold
-    # the highest open interval at or below `high` that is wide enough to stand in
-    while at > 0 and high - (float(scores[at - 1]) + margin) <= 0:
-        at -= 1
-        high = float(scores[at]) - margin
-    low = float(scores[at - 1]) + margin if at > 0 else -np.inf
-    for digits in range(2 if not np.isfinite(low) else 3, 12):
+    above = int(np.searchsorted(scores, threshold + margin, side="right"))
+    bottom = threshold - window
+    below = int(np.searchsorted(scores, bottom, side="left"))
+    # the spaces under `threshold`, highest first: each ends at a score (the first at the threshold itself)
+    highs = np.append(scores[below:above], np.inf)[::-1]
+    lows = np.append(scores[below:above][::-1], scores[below - 1] if below > 0 else -np.inf)
+    top = np.minimum(highs - margin, threshold)
+    low = lows + margin
+    wide = np.flatnonzero(top >= low)
+    if len(wide) == 0:
+        at = int(np.argmax(np.minimum(highs, threshold) - np.maximum(lows, bottom)))
+        ends = max(float(lows[at]), bottom), min(float(highs[at]), threshold)
+        quarter = (ends[1] - ends[0]) / 4.0
+        return _shortest(ends[0] + quarter, ends[1] - quarter)
+    return _shortest(float(low[wide[0]]), float(top[wide[0]]))
+
+
+def _shortest(low: float, high: float) -> float:
+    """Shortest decimal in [low, high], from three places on, rounded down from `high`."""
+    for digits in range(3, 12):
         candidate = float(np.floor(high * 10.0**digits) / 10.0**digits)
         if candidate >= low:
             return candidate
     return (low + high) / 2.0
 
 
-def _range(relevant: Floats, noise: Floats) -> float:
+def pooled_range(relevant: Floats, noise: Floats) -> float:
+    """Distance between the lowest and the highest finite value of both bands; 0 without any."""
     finite = np.concatenate([relevant[np.isfinite(relevant)], noise[np.isfinite(noise)]])
     return float(np.ptp(finite)) if len(finite) else 0.0

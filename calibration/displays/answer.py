@@ -4,7 +4,7 @@ import pandas as pd
 
 from ..choose import NoFloor, Rate
 from ..studies.model import Calibration
-from .base import Display, style
+from .base import Display, style, unseen
 from .tables import templates
 from .texts import counted, exact, interval, out_of, percent, shorten
 
@@ -67,16 +67,17 @@ class AnswerDisplay(Display):
             f"At {exact(found.floor)} and K = {found.top_k.value}, {rate.numerator:g} of the {rate.denominator} answerable "
             "questions that chose it keep a relevant passage"
         )
-        unseen = None if found.held_out is None else found.held_out.rates["hit_rate"]
-        if unseen is None or unseen.value is None or len(getattr(found.choice, "held_out_floors", ())) == 0:
+        held_out = unseen(found)
+        if held_out is None:
             return f"{said} [{interval(rate)}]; there are too few to hold some out."
-        return f"{said}; floors chosen the same way kept {out_of(unseen)} unseen ones [{interval(unseen)}]."
+        kept = held_out.rates["hit_rate"]
+        return f"{said}; floors chosen the same way kept {out_of(kept)} unseen ones [{interval(kept)}]."
 
     def _refused(self) -> str:
         rates = self.calibration.in_sample.rates
         parts = [
             _refusal(rates["false_answer_rate_off_topic"], "off-topic question"),
-            _refusal(rates["false_answer_rate_probes"], "bundled off-topic probe question"),
+            _refusal(rates["false_answer_rate_probes"], "off-topic probe question"),
             _refusal(rates["false_answer_rate_missing_answer"], "on-topic question whose answer is missing", "on-topic questions whose answer is missing"),
         ]  # fmt: skip
         known = [part for part in parts if part]
@@ -109,26 +110,34 @@ class AnswerDisplay(Display):
     def _corpus(self) -> str:
         scores = self.calibration.scores
         noun = "document" if scores.level == "document" else "passage"
-        return "unknown: only candidate lists were given" if scores.n_documents is None else counted(scores.n_documents, noun)
+        return (
+            "unknown: only candidate lists were given"
+            if scores.n_documents is None
+            else counted(scores.n_documents, noun)
+        )
 
     def _repr_html_(self) -> str:
         found = self.calibration
         choice = found.choice
-        return templates().get_template("answer.html").render(
-            style=style(),
-            status=STATUS[found.status],
-            kind=found.status,
-            model=shorten(found.name, 80),
-            floor=None if found.floor is None else exact(found.floor),
-            scale=found.scores.contract.scale,
-            top_k=found.top_k.value,
-            cap=CAP[found.top_k.chosen_by],
-            reason=shorten(choice.reason, 600) if isinstance(choice, NoFloor) else "",
-            needed=shorten(choice.needed, 600) if isinstance(choice, NoFloor) else "",
-            promises=self.promises,
-            redo=self.redo,
-            corpus=self._corpus(),
-            date=shorten(found.facts["date"]) if "date" in found.facts else "",
+        return (
+            templates()
+            .get_template("answer.html")
+            .render(
+                style=style(),
+                status=STATUS[found.status],
+                kind=found.status,
+                model=shorten(found.name, 80),
+                floor=None if found.floor is None else exact(found.floor),
+                scale=found.scores.contract.scale,
+                top_k=found.top_k.value,
+                cap=CAP[found.top_k.chosen_by],
+                reason=shorten(choice.reason, 600) if isinstance(choice, NoFloor) else "",
+                needed=shorten(choice.needed, 600) if isinstance(choice, NoFloor) else "",
+                promises=self.promises,
+                redo=self.redo,
+                corpus=self._corpus(),
+                date=shorten(found.facts["date"]) if "date" in found.facts else "",
+            )
         )
 
 

@@ -24,6 +24,8 @@ ROWS = (
     ("missing_answer", "missing answer: best match", "missing answer", "missing"),
     ("far_noise", "far noise: best match of off-topic queries", "far noise", "far"),
 )
+ROW = 0.68
+"""Inches of height per band."""
 DOTS = 60
 """Values up to which every one is drawn; a histogram of fewer would show its bins, not the data."""
 BINS = 50
@@ -40,7 +42,11 @@ class BandsDisplay(FigureDisplay):
     def frame(self) -> pd.DataFrame:
         """One row per band: band, n, not_scored, min, quantiles, max."""
         bands = self.calibration.bands
-        rows = [{"band": bands[name].label, **bands[name].summary()} for name, *_ in ROWS if len(bands[name]) or name in ("relevant", "far_noise")]
+        rows = [
+            {"band": bands[name].label, **bands[name].summary()}
+            for name, *_ in ROWS
+            if len(bands[name]) or name in ("relevant", "far_noise")
+        ]
         return pd.DataFrame(rows)
 
     @property
@@ -76,12 +82,13 @@ class BandsDisplay(FigureDisplay):
         return [row for row in ROWS if (len(bands[row[0]]) or row[0] in always) and row[0] != "relevant"]
 
     def _height(self, *, narrow: bool) -> float:
-        return 0.85 + 0.62 * (len(self._shown()) + 1)
+        return 0.95 + ROW * (len(self._shown()) + 1)
 
     def _draw(self, ax: "Axes", *, narrow: bool) -> None:
         shown = self._shown()
         low, high = self._range()
-        self._gap(ax, len(shown) + 1)
+        top = len(shown) + 1
+        self._gap(ax, top)
         for place, (name, long, brief, colour) in enumerate(shown):
             base = len(shown) - place
             band = self.calibration.bands[name]
@@ -89,12 +96,16 @@ class BandsDisplay(FigureDisplay):
             label = brief if narrow else long
             _row_label(ax, base, label, len(band), len(band.scored), COLOUR[colour], empty=_empty(name))
         self._backdrop(ax, (low, high))
-        self._lines(ax, len(shown) + 1)
+        self._lines(ax, top, (low, high))
         ax.set_xlim(low, high)
-        ax.set_ylim(-0.05, len(shown) + 1.25)
+        ax.set_ylim(
+            -0.04,
+            top
+            + (0.55 if self.calibration.floor is not None or self.calibration.params.old_floor is not None else 0.05),
+        )
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
-        ax.set_xlabel(f"similarity ({self.calibration.scores.contract.scale})")
+        ax.set_xlabel(self.calibration.scores.contract.scale)
 
     def _range(self) -> tuple[float, float]:
         found = self.calibration
@@ -111,18 +122,33 @@ class BandsDisplay(FigureDisplay):
         gap = self.calibration.choice.gap
         if gap.low is None or gap.high is None or gap.high <= gap.low:
             return
-        ax.fill_betweenx([0, top], gap.low, gap.high, color=COLOUR["gap"], alpha=0.13, linewidth=0)
+        ax.fill_betweenx([0, top], gap.low, gap.high, color=COLOUR["gap"], alpha=0.12, linewidth=0)
+        ax.text(
+            (gap.low + gap.high) / 2,
+            top + 0.32,
+            f"gap {short(gap.high - gap.low)}",
+            ha="center",
+            va="bottom",
+            color=COLOUR["gap"],
+        )
 
-    def _lines(self, ax: "Axes", top: float) -> None:
+    def _lines(self, ax: "Axes", top: float, limits: tuple[float, float]) -> None:
         found = self.calibration
-        lines = [(found.floor, f"floor {short(found.floor or 0.0)}", "-", COLOUR["ink"])]
-        old = found.params.old_floor
-        if old is not None:
-            lines.append((old, f"old floor {short(old)}", "--", COLOUR["muted"]))
-        for value, label, dash, colour in lines:
-            if value is not None:
-                ax.plot([value, value], [0, top], dash, color=colour, linewidth=1.4)
-                ax.text(value, top + 0.05, label, ha="center", va="bottom", color=colour, fontweight="bold" if dash == "-" else "normal")
+        lines = [
+            (found.floor, "floor", "-", COLOUR["ink"]),
+            (found.params.old_floor, "old floor", "--", COLOUR["muted"]),
+        ]
+        drawn = [(value, name, dash, colour) for value, name, dash, colour in lines if value is not None]
+        width = limits[1] - limits[0]
+        for value, name, dash, colour in drawn:
+            ax.plot([value, value], [0, top], dash, color=colour, linewidth=1.5, zorder=1.9)
+            side = (
+                "left" if value < limits[0] + 0.1 * width else "right" if value > limits[1] - 0.1 * width else "center"
+            )
+            if len(drawn) == 2 and abs(drawn[0][0] - drawn[1][0]) < 0.25 * width:
+                side = "right" if value == min(drawn[0][0], drawn[1][0]) else "left"
+            weight = "bold" if dash == "-" else "normal"
+            ax.text(value, top + 0.05, f"{name} {short(value)}", ha=side, va="bottom", color=colour, fontweight=weight)
 
     def _backdrop(self, ax: "Axes", limits: tuple[float, float]) -> None:
         histogram = self.calibration.scores.histogram
@@ -131,7 +157,9 @@ class BandsDisplay(FigureDisplay):
         edges = np.linspace(*limits, BINS + 1)
         heights, _ = np.histogram(middles, bins=edges, weights=counts)
         if heights.max() > 0:
-            ax.stairs(0.6 * heights / heights.max(), edges, baseline=0, fill=True, color=COLOUR["backdrop"], alpha=0.55)
+            ax.stairs(
+                0.55 * heights / heights.max(), edges, baseline=0, fill=True, color=COLOUR["backdrop"], alpha=0.55
+            )
         what = "every passage for every query" if self.calibration.scores.exact else "every candidate of every query"
         _row_label(ax, 0, what, int(counts.sum()), int(counts.sum()), COLOUR["muted"], empty="nothing was scored")
 
@@ -145,7 +173,7 @@ def _middle(values: Floats) -> str:
         return f"all at {short(float(values[0]))}" if len(values) > 1 else f"one, at {short(float(values[0]))}"
     if len(values) < 20:
         return f"{short(float(values.min()))} to {short(float(values.max()))}"
-    return f"the middle 90 % from {short(float(np.quantile(values, 0.05)))} to {short(float(np.quantile(values, 0.95)))}"
+    return f"the middle 90% from {short(float(np.quantile(values, 0.05)))} to {short(float(np.quantile(values, 0.95)))}"
 
 
 def _row_label(ax: "Axes", base: float, label: str, n: int, scored: int, colour: str, *, empty: str) -> None:
@@ -153,8 +181,8 @@ def _row_label(ax: "Axes", base: float, label: str, n: int, scored: int, colour:
     if 0 < scored < n:
         said += f", {n - scored} not scored"
     ax.annotate(
-        said, (0, base + 0.97), xycoords=("axes fraction", "data"), ha="left", va="top", color=colour, fontsize=8.5,
-        bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 0.6, "alpha": 0.8},
+        said, (0, base + 0.93), xycoords=("axes fraction", "data"), ha="left", va="top", color=colour, fontsize=8.5, zorder=5,
+        bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
     )  # fmt: skip
 
 
@@ -168,8 +196,8 @@ def _ridge(ax: "Axes", values: Floats, base: float, colour: str, limits: tuple[f
         return
     edges = np.linspace(*limits, BINS + 1)
     heights, _ = np.histogram(values, bins=edges)
-    ax.stairs(base + 0.66 * heights / heights.max(), edges, baseline=base, fill=True, color=colour, alpha=0.28)
-    ax.stairs(base + 0.66 * heights / heights.max(), edges, baseline=base, color=colour, linewidth=1.0)
+    ax.stairs(base + 0.56 * heights / heights.max(), edges, baseline=base, fill=True, color=colour, alpha=0.28)
+    ax.stairs(base + 0.56 * heights / heights.max(), edges, baseline=base, color=colour, linewidth=1.0)
 
 
 def _stacked(values: Floats, limits: tuple[float, float]) -> tuple[Floats, Floats]:
@@ -179,5 +207,5 @@ def _stacked(values: Floats, limits: tuple[float, float]) -> tuple[Floats, Float
     level = np.zeros(len(ordered))
     for i in range(1, len(ordered)):
         level[i] = level[i - 1] + 1 if cells[i] == cells[i - 1] else 0
-    step = min(0.11, 0.62 / max(level.max(), 1))
+    step = min(0.11, 0.5 / max(level.max(), 1))
     return ordered, 0.06 + level * step

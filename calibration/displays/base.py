@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 import pandas as pd
 from markupsafe import Markup
 
+from ..studies.model import Calibration
+from ..studies.rates import Outcome
 from .figures import NARROW, WIDE, drawing_style, inline_svg, new_axes
 from .tables import table_html, templates
 
@@ -50,14 +52,19 @@ class FigureDisplay(Display):
         """Draw on given axes, or on new ones that belong to no window."""
         with drawing_style():
             axes = new_axes(WIDE, self._height(narrow=False)) if ax is None else ax
-            self._draw(axes, narrow=False)
+            self._draw_or_say(axes, narrow=False)
         return axes
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to draw; the caption then says why."""
+        return len(self.frame()) == 0
 
     def svg(self, *, narrow: bool = False) -> str:
         """Draw as inline SVG, wide or for a phone."""
         with drawing_style():
             ax = new_axes(NARROW if narrow else WIDE, self._height(narrow=narrow))
-            self._draw(ax, narrow=narrow)
+            self._draw_or_say(ax, narrow=narrow)
             return inline_svg(ax, self.alt)
 
     def __repr__(self) -> str:
@@ -66,6 +73,13 @@ class FigureDisplay(Display):
     @abstractmethod
     def _draw(self, ax: "Axes", *, narrow: bool) -> None: ...
 
+    def _draw_or_say(self, ax: "Axes", *, narrow: bool) -> None:
+        if self.empty:
+            ax.text(0.5, 0.5, "nothing to draw", ha="center", va="center", transform=ax.transAxes)
+            ax.set_axis_off()
+        else:
+            self._draw(ax, narrow=narrow)
+
     def _height(self, *, narrow: bool) -> float:
         return self.narrow_height if narrow else self.height
 
@@ -73,12 +87,18 @@ class FigureDisplay(Display):
         return table_html(self.frame(), self.title)
 
     def _repr_html_(self) -> str:
-        return templates().get_template("figure.html").render(
-            style=style(),
-            wide=Markup(self.svg()),  # noqa: S704 - written by matplotlib, which escapes, and by us
-            narrow=Markup(self.svg(narrow=True)),  # noqa: S704
-            caption=self.caption,
-            table=self._table(),
+        if self.empty:
+            return templates().get_template("tables.html").render(style=style(), lead=self.caption, tables=[])
+        return (
+            templates()
+            .get_template("figure.html")
+            .render(
+                style=style(),
+                wide=Markup(self.svg()),  # noqa: S704 - written by matplotlib, which escapes, and by us
+                narrow=Markup(self.svg(narrow=True)),  # noqa: S704
+                caption=self.caption,
+                table=self._table(),
+            )
         )
 
 
@@ -92,8 +112,13 @@ class TableDisplay(Display):
         return templates().get_template("tables.html").render(style=style(), lead=self.caption, tables=self._tables())
 
 
+def unseen(calibration: Calibration) -> Outcome | None:
+    """Give the held-out outcome; None too where a floor rests on too few queries to hold any out."""
+    return calibration.held_out if calibration.choice.held_out_floors else None
+
+
 def style() -> Markup:
-    """The little style a display brings along for notebooks; the report has its own."""
+    """Give the little style a display brings along for notebooks; the report has its own."""
     return Markup(templates().get_template("style.html").render())  # noqa: S704
 
 

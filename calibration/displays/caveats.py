@@ -18,7 +18,9 @@ class CaveatsDisplay(Display):
 
     def frame(self) -> pd.DataFrame:
         """One row per caveat."""
-        return pd.DataFrame({"caveat": pd.Series([shorten(text, 1000) for text in self.calibration.caveats], dtype="str")})
+        return pd.DataFrame(
+            {"caveat": pd.Series([_sentence(shorten(text, 1000)) for text in self.calibration.caveats], dtype="str")}
+        )
 
     @property
     def caption(self) -> str:
@@ -28,3 +30,7 @@ class CaveatsDisplay(Display):
 
     def _repr_html_(self) -> str:
         return templates().get_template("caveats.html").render(style=style(), caveats=self.frame()["caveat"].tolist())
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…")) else text + "."

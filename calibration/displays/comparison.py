@@ -7,7 +7,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..studies.model import Calibration
-from .base import FigureDisplay
+from .base import FigureDisplay, style, unseen
 from .palette import COLOUR
 from .tables import table_html
 from .texts import exact, interval, out_of, percent, short, shorten
@@ -48,11 +48,16 @@ class ComparisonDisplay(FigureDisplay):
         carried = self._others()
         if len(carried) == 0:
             return "There is one model only, so no floor can be carried."
-        lost = carried.assign(lost=carried["n_answerable"] - carried["hits"]).sort_values("lost", ascending=False, kind="stable").iloc[0]
+        missed = (
+            carried.assign(share=(carried["n_answerable"] - carried["hits"]) / carried["n_answerable"])
+            .nlargest(1, "share")
+            .iloc[0]
+        )
+        false = carried.assign(share=carried["false_answers"] / carried["n_off_topic"]).nlargest(1, "share").iloc[0]
         return (
-            f"Rows: whose floor. Columns: the model it is used under. The floor {short(lost['floor'])} of {shorten(lost['from_model'])} keeps "
-            f"{lost['hits']} of {lost['n_answerable']} answers under {shorten(lost['to_model'])}, and answers {lost['false_answers']} of "
-            f"{lost['n_off_topic']} off-topic queries. A floor belongs to one model."
+            f"Each row is one model's floor, each column the model it is used under. {_carried(missed)} keeps {missed['hits']} of "
+            f"{missed['n_answerable']} answers; {_carried(false)} answers {false['false_answers']} of {false['n_off_topic']} off-topic queries. "
+            "A floor belongs to one model."
         )
 
     @property
@@ -68,7 +73,7 @@ class ComparisonDisplay(FigureDisplay):
         return carried[carried["from_model"] != carried["to_model"]]
 
     def _height(self, *, narrow: bool) -> float:
-        return 0.9 + 0.55 * max(len(self._names()), 2)
+        return 1.1 + 0.55 * max(len(self._names()), 2)
 
     def _cells(self) -> pd.DataFrame:
         own = [
@@ -94,15 +99,31 @@ class ComparisonDisplay(FigureDisplay):
             ax.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor=COLOUR["relevant"], alpha=0.0 if np.isnan(kept) else 0.06 + 0.4 * kept,
                                    linewidth=0))  # fmt: skip
             if own:
-                ax.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, fill=False, edgecolor=COLOUR["ink"], linewidth=1.4))
-            ax.text(x, y + 0.14, f"{row.hits:g}/{row.n_answerable:g}", ha="center", va="center", fontweight="bold", fontsize=9)
-            ax.text(x, y - 0.2, f"{row.false_answers:g}/{row.n_off_topic:g}" if narrow else f"false {row.false_answers:g}/{row.n_off_topic:g}",
+                ax.add_patch(
+                    Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, fill=False, edgecolor=COLOUR["ink"], linewidth=1.4)
+                )
+            ax.text(
+                x,
+                y + 0.14,
+                f"{row.hits:g} of {row.n_answerable:g} kept" if not narrow else f"{row.hits:g}/{row.n_answerable:g}",
+                ha="center",
+                va="center",
+                fontweight="bold",
+                fontsize=9,
+            )
+            ax.text(x, y - 0.2, f"{row.false_answers:g} of {row.n_off_topic:g} false" if not narrow else f"false {row.false_answers:g}/{row.n_off_topic:g}",
                     ha="center", va="center", fontsize=7.5, color=COLOUR["ink"])  # fmt: skip
-        limit = 10 if narrow else 18
-        ax.set_xticks(range(len(names)), [shorten(name, limit) for name in names])
-        floors = {found.name: "no floor" if found.floor is None else short(found.floor) for found in self.comparison.calibrations}
-        ax.set_yticks(range(len(names)), [f"{shorten(name, limit)}\n{floors[name]}" for name in reversed(names)])
+        across, down = (10, 12) if narrow else (20, 28)
+        ax.set_xticks(range(len(names)), [shorten(name, across) for name in names])
+        floors = {
+            found.name: "no floor" if found.floor is None else short(found.floor)
+            for found in self.comparison.calibrations
+        }
+        ax.set_yticks(range(len(names)), [f"{shorten(name, down)}\n{floors[name]}" for name in reversed(names)])
         ax.xaxis.set_ticks_position("top")
+        ax.xaxis.set_label_position("top")
+        ax.set_xlabel("used under")
+        ax.set_ylabel("floor of")
         ax.tick_params(length=0, colors=COLOUR["ink"])
         ax.set_xlim(-0.5, len(names) - 0.5)
         ax.set_ylim(-0.5, len(names) - 0.5)
@@ -110,27 +131,49 @@ class ComparisonDisplay(FigureDisplay):
             spine.set_visible(False)
 
     def _table(self) -> Markup:
-        columns = ["from_model", "to_model", "floor", "hits", "n_answerable", "empty", "false_answers", "n_off_topic", "verdict"]
+        columns = [
+            "from_model",
+            "to_model",
+            "floor",
+            "hits",
+            "n_answerable",
+            "empty",
+            "false_answers",
+            "n_off_topic",
+            "verdict",
+        ]
         carried = self._others()
-        headers = {"from_model": "floor of", "to_model": "used under", "n_answerable": "of answerable", "n_off_topic": "of off-topic"}
-        return table_html(carried[[column for column in columns if column in carried]], "Floors under other models", headers=headers)
+        headers = {
+            "from_model": "floor of",
+            "to_model": "used under",
+            "n_answerable": "of answerable",
+            "n_off_topic": "of off-topic",
+        }
+        return table_html(
+            carried[[column for column in columns if column in carried]], "Floors under other models", headers=headers
+        )
 
     def _repr_html_(self) -> str:
         own = table_html(self.frame(), "Each model's own floor", code=["floor"])
-        return f'<div class="cal cal-tables">{own}</div>{super()._repr_html_()}'
+        return f'{style()}<div class="cal cal-tables">{own}</div>{super()._repr_html_()}'
+
+
+def _carried(row: pd.Series) -> str:
+    return f"{short(row['floor'])} of {shorten(row['from_model'])} under {shorten(row['to_model'])}"
 
 
 def _own(found: Calibration) -> dict[str, object]:
     hit = found.in_sample.rates["hit_rate"]
-    unseen = None if found.held_out is None else found.held_out.rates["hit_rate"]
+    held_out = unseen(found)
+    kept = None if held_out is None else held_out.rates["hit_rate"]
     false = _false(found)
     return {
         "model": shorten(found.name),
         "floor": "none" if found.floor is None else exact(found.floor),
-        "top-K": found.top_k.value,
+        "K": found.top_k.value,
         "status": found.status,
         "keeps an answer": out_of(hit),
-        "unseen": "–" if unseen is None or unseen.value is None else f"{percent(unseen.value)} [{interval(unseen)}]",
+        "unseen": None if kept is None or kept.value is None else f"{percent(kept.value)} [{interval(kept)}]",
         "false answers": f"{false['false_answers']:g} of {false['n_off_topic']:g}",
         "gap": found.choice.gap.verdict,
     }
@@ -168,7 +211,7 @@ class ModelBandsDisplay(FigureDisplay):
         if not floors:
             return "No model's labels support a floor."
         said = ", ".join(f"{shorten(name)} {short(floor)}" for name, floor in floors)
-        return f"Floors: {said}. Bars span the middle 90 % of each band, the tick is the median; the same similarity means something else under each model."
+        return f"Floors: {said}. Bars span the middle 90% of each band, the tick is the median; the same similarity means something else under each model."
 
     @property
     def alt(self) -> str:
@@ -184,13 +227,21 @@ class ModelBandsDisplay(FigureDisplay):
         for place, found in enumerate(models):
             base = len(models) - 1 - place
             for name, offset, colour in (("best_relevant", 0.14, "relevant"), ("far_noise", -0.14, "far")):
-                _bar(ax, found.bands[name].scored, base + offset, COLOUR[colour], name.replace("_", " ") if place == 0 else "")
+                _bar(
+                    ax,
+                    found.bands[name].scored,
+                    base + offset,
+                    COLOUR[colour],
+                    name.replace("_", " ") if place == 0 else "",
+                )
             if found.floor is not None:
                 ax.plot([found.floor, found.floor], [base - 0.32, base + 0.32], color=COLOUR["ink"], linewidth=2)
-                ax.annotate(f"floor {short(found.floor)}", (found.floor, base - 0.34), ha="center", va="top", fontsize=7.5)
+                ax.annotate(
+                    f"floor {short(found.floor)}", (found.floor, base + 0.34), ha="center", va="bottom", fontsize=7.5
+                )
         ax.set_yticks(range(len(models)), [shorten(found.name, 12 if narrow else 24) for found in reversed(models)])
         ax.tick_params(axis="y", length=0, colors=COLOUR["ink"])
-        ax.set_ylim(-0.65, len(models) - 0.35)
+        ax.set_ylim(-0.5, len(models) - 0.3)
         ax.spines["left"].set_visible(False)
         ax.set_xlabel("similarity")
 
@@ -205,4 +256,11 @@ def _bar(ax: "Axes", values: np.ndarray, y: float, colour: str, label: str) -> N
     ax.plot([low, high], [y, y], color=colour, linewidth=6, alpha=0.55, solid_capstyle="butt")
     ax.plot([middle, middle], [y - 0.09, y + 0.09], color=colour, linewidth=2)
     if label:
-        ax.annotate(label, (middle, y + (0.12 if y % 1 < 0.5 else -0.12)), ha="center", va="bottom" if y % 1 < 0.5 else "top", color=colour, fontsize=8)
+        ax.annotate(
+            label,
+            (middle, y + (0.12 if y % 1 < 0.5 else -0.12)),
+            ha="center",
+            va="bottom" if y % 1 < 0.5 else "top",
+            color=colour,
+            fontsize=8,
+        )

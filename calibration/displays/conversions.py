@@ -10,12 +10,12 @@ from .tables import table_html, templates
 from .texts import exact
 
 WHERE = {
-    "cosine_similarity": "LangChain and LlamaIndex scores, Haystack, 1 - (a <=> b)",
+    "cosine_similarity": "LangChain score_threshold, LlamaIndex similarity_cutoff, Haystack (cosine), 1 - (a <=> b)",
     "cosine_distance": "pgvector <=>, Chroma (cosine)",
-    "l2": "pgvector <->",
-    "squared_l2": "Faiss L2, Chroma (l2)",
-    "inner_product": "Faiss inner product",
-    "negative_inner_product": "pgvector <#>",
+    "l2": "pgvector <->, unit vectors",
+    "squared_l2": "Faiss L2, Chroma (l2), unit vectors",
+    "inner_product": "Faiss inner product, unit vectors",
+    "negative_inner_product": "pgvector <#>, unit vectors",
 }
 OPERATOR = {
     "cosine_distance": "<=>",
@@ -47,9 +47,14 @@ class ConversionsDisplay(TableDisplay):
         """Which comparison accepts."""
         found = self.calibration
         if found.floor is None:
-            return f"There is no floor to deploy: take the {found.top_k.value} best passages (LIMIT {found.top_k.value})."
+            return (
+                f"There is no floor to deploy: take the {found.top_k.value} best passages (LIMIT {found.top_k.value})."
+            )
         kind = "at or above" if found.scores.contract.threshold_inclusive else "above"
-        exactness = f" Values within {found.scores.contract.tolerance:g} of it are settled by rounding; none was observed there." if self._clear() else ""
+        near = found.scores.contract.tolerance
+        exactness = (
+            f" No observed similarity lies within {near:g} of it, so rounding decides nothing." if self._clear() else ""
+        )
         return (
             f"A passage is accepted {kind} {exact(found.floor)} on {found.scores.contract.scale}. Copy the number unrounded and mind the "
             f"direction: a distance accepts below its floor.{exactness}"
@@ -62,7 +67,11 @@ class ConversionsDisplay(TableDisplay):
         operator = OPERATOR.get(contract.metric)
         if operator is None or not contract.on_cosine_scale:
             return None
-        vector, table, key = _quoted(params.vector_column), _quoted(params.table or "passages"), _quoted(params.id_column)
+        vector, table, key = (
+            _quoted(params.vector_column),
+            _quoted(params.table or "passages"),
+            _quoted(params.id_column),
+        )
         order = f"{vector} {operator} $1"
         # a zero vector has no cosine: its distance is NaN, which sorts and compares as the largest number in PostgreSQL
         inner = (
@@ -97,8 +106,10 @@ class ConversionsDisplay(TableDisplay):
         return [table_html(shown, self.title, code=["accept when"])]
 
     def _repr_html_(self) -> str:
-        return templates().get_template("conversions.html").render(
-            style=style(), lead=self.caption, tables=self._tables(), sql=self.sql()
+        return (
+            templates()
+            .get_template("conversions.html")
+            .render(style=style(), lead=self.caption, tables=self._tables(), sql=self.sql())
         )
 
 

@@ -16,7 +16,15 @@ from .texts import exact, interval, out_of, percent, short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SHOWN = ["threshold", "hit_rate", "recall", "precision_judged", "coverage", "false_answer_rate", "false_answer_rate_missing"]
+SHOWN = [
+    "threshold",
+    "hit_rate",
+    "recall",
+    "precision_judged",
+    "coverage",
+    "false_answer_rate",
+    "false_answer_rate_missing",
+]
 
 
 class CurvesDisplay(FigureDisplay):
@@ -30,12 +38,15 @@ class CurvesDisplay(FigureDisplay):
         self.calibration = calibration
 
     def frame(self) -> pd.DataFrame:
-        """Counts and rates at every threshold, with the Wilson bounds of the two that decide."""
+        """Give counts and rates at every threshold, with the Wilson bounds of the two that decide."""
         curves = self.calibration.curves
         hit_low, hit_high = wilson_band(curves["hits"], self._n_answerable)
         false_low, false_high = wilson_band(curves["off_topic_kept"], self._n_far)
         return curves.assign(
-            hit_rate_low=hit_low, hit_rate_high=hit_high, false_answer_rate_low=false_low, false_answer_rate_high=false_high
+            hit_rate_low=hit_low,
+            hit_rate_high=hit_high,
+            false_answer_rate_low=false_low,
+            false_answer_rate_high=false_high,
         )
 
     @property
@@ -55,13 +66,18 @@ class CurvesDisplay(FigureDisplay):
             said.append("no off-topic query was measured.")
         else:
             said.append(f"false-answer rate {percent(far.value)} ({out_of(far)}, {interval(far)}).")
-        return " ".join(said) + " Shaded: 95 % Wilson intervals. Rates are measured on the queries that chose the floor."
+        chose = "" if found.floor is None else " Rates are measured on the queries that chose the floor."
+        return " ".join(said) + f" Shaded: 95% Wilson intervals.{chose}"
 
     @property
     def alt(self) -> str:
         """The figure in words."""
         curves = self.calibration.curves
-        span = "" if len(curves) == 0 else f" between {short(curves['threshold'].min())} and {short(curves['threshold'].max())}"
+        span = (
+            ""
+            if len(curves) == 0
+            else f" between {short(curves['threshold'].min())} and {short(curves['threshold'].max())}"
+        )
         return f"Step curves of hit rate, recall, precision, coverage and false-answer rate against the threshold{span}. {self.caption}"
 
     @property
@@ -80,42 +96,76 @@ class CurvesDisplay(FigureDisplay):
     @property
     def _n_far(self) -> int:
         table = self.calibration.table
-        return int(table["probe"].sum()) if self._far_is_probes else int((self._labelled["answerability"] == "off_topic").sum())
+        return (
+            int(table["probe"].sum())
+            if self._far_is_probes
+            else int((self._labelled["answerability"] == "off_topic").sum())
+        )
 
-    def _lines(self) -> list[Line]:
-        curves = self.calibration.curves
+    def _lines(self, frame: pd.DataFrame) -> list[Line]:
         lines = [
-            Line("hit rate", curves["hit_rate"].to_numpy(float), COLOUR["relevant"], "-", 2.0),
-            Line("false answers", curves["false_answer_rate"].to_numpy(float), COLOUR["far"], "-", 2.0),
-            Line("recall", curves["recall"].to_numpy(float), COLOUR["gap"], "--"),
-            Line("precision (judged)", curves["precision_judged"].to_numpy(float), COLOUR["near"], "-."),
-            Line("coverage", curves["coverage"].to_numpy(float), COLOUR["missing"], ":", 1.5),
+            Line("hit rate", frame["hit_rate"].to_numpy(float), COLOUR["relevant"], "-", 2.0),
+            Line("false answers", frame["false_answer_rate"].to_numpy(float), COLOUR["far"], "-", 2.0),
+            Line("recall", frame["recall"].to_numpy(float), COLOUR["gap"], "--"),
+            Line("precision (judged)", frame["precision_judged"].to_numpy(float), COLOUR["near"], "-."),
+            Line("coverage", frame["coverage"].to_numpy(float), COLOUR["missing"], ":", 1.5),
         ]
         return [line for line in lines if np.isfinite(line.values).any()]
 
+    def _first_change(self) -> float:
+        """Give the highest threshold below which neither of the two deciding rates moves: to its left nothing is to be seen."""
+        curves = self.calibration.curves
+        deciding = curves[["hits", "off_topic_kept"]].to_numpy()
+        moved = np.flatnonzero((deciding != deciding[0]).any(axis=1))
+        return float(curves["threshold"].iloc[max(int(moved[0]) - 1, 0) if len(moved) else 0])
+
     def _draw(self, ax: "Axes", *, narrow: bool) -> None:
-        frame = self.frame()
+        limits = self._limits()
+        frame = _reaching(self.frame(), limits)
         x = frame["threshold"].to_numpy(dtype=np.float64)
         percent_axis(ax)
         ax.grid(axis="y")
+        ax.set_xlim(*limits)
         for name, colour in (("hit_rate", "relevant"), ("false_answer_rate", "far")):
             low, high = frame[f"{name}_low"].to_numpy(float), frame[f"{name}_high"].to_numpy(float)
             kept = corners(low, high)
             ax.fill_between(x[kept], low[kept], high[kept], step="pre", color=COLOUR[colour], alpha=0.16, linewidth=0)
-        lines = self._lines()
+        lines = self._lines(frame)
         draw_steps(ax, x, lines)
-        floors = [value for value in (self.calibration.floor, self.calibration.params.old_floor) if value is not None]
-        if len(x):
-            low, high = min([float(np.quantile(x, 0.02)), *floors]), max([float(x.max()), *floors])
-            margin = max(0.03 * (high - low), 0.01)
-            ax.set_xlim(low - margin, high + margin)
-            label_lines(ax, x, lines, limits=(low, high))
+        label_lines(ax, x, lines, limits=limits)
         mark_floor(ax, self.calibration.floor, f"floor {short(self.calibration.floor or 0.0)}")
         old = self.calibration.params.old_floor
         mark_floor(ax, old, f"old {short(old or 0.0)}", dash="--", colour=COLOUR["muted"])
         ax.set_xlabel("threshold on similarity")
 
+    def _limits(self) -> tuple[float, float]:
+        x = self.calibration.curves["threshold"]
+        floors = [value for value in (self.calibration.floor, self.calibration.params.old_floor) if value is not None]
+        low, high = min([self._first_change(), *floors]), max([float(x.max()), *floors])
+        margin = max(0.05 * (high - low), 0.01)
+        return low - margin, high + margin
+
     def _table(self) -> Markup:
         return table_html(
-            thinned(self.frame()[SHOWN], 30), self.title, note="Evenly spaced thresholds; .frame() in the notebook has them all."
+            thinned(self.frame()[SHOWN], 30),
+            self.title,
+            note="Evenly spaced thresholds; .frame() in the notebook has them all.",
         )
+
+
+def _reaching(frame: pd.DataFrame, limits: tuple[float, float]) -> pd.DataFrame:
+    """Let the curves reach both sides: below the lowest score everything is accepted, above the highest nothing."""
+    first, last = frame.iloc[[0]].copy(), frame.iloc[[-1]].copy()
+    first["threshold"] = min(limits[0], float(first["threshold"].iloc[0]))
+    counted = [name for name in ("hit_rate", "coverage", "recall", "false_answer_rate") if last[name].notna().all()]
+    last[counted] = 0.0
+    for name in (
+        "precision_judged",
+        "hit_rate_low",
+        "hit_rate_high",
+        "false_answer_rate_low",
+        "false_answer_rate_high",
+    ):
+        last[name] = np.nan
+    last["threshold"] = limits[1]
+    return pd.concat([first, frame, last], ignore_index=True)

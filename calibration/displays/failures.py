@@ -5,14 +5,14 @@ from markupsafe import Markup
 
 from ..studies.model import Calibration
 from .base import TableDisplay
-from .tables import table_html
-from .texts import LONG, counted, is_missing
+from .tables import Cell, table_html
+from .texts import counted, is_missing, short
 
 MOST = 200
 BROKEN = "must flag broken"
-FALSE_ANSWER = "answered though off-topic"
-PROBE_ANSWERED = "probe answered"
-MISSING_ANSWERED = "answered though the answer is missing"
+FALSE_ANSWER = "off-topic but answered"
+PROBE_ANSWERED = "probe but answered"
+MISSING_ANSWERED = "answer missing but answered"
 ONLY_WRONG = "only wrong passages"
 ORDER = ["index miss", "rank miss", "floor miss", FALSE_ANSWER, MISSING_ANSWERED, PROBE_ANSWERED]
 
@@ -47,8 +47,21 @@ class FailuresDisplay(TableDisplay):
         frame = frame.assign(what=frame["what"].fillna(BROKEN))
         order = {name: place for place, name in enumerate(ORDER)}
         frame = frame.assign(_order=frame["what"].map(order).fillna(len(order)))
-        frame = frame.sort_values(["must_broken", "_order", "top_similarity"], ascending=[False, True, False], kind="stable")
-        columns = ["query_id", "kind", "answerability", "what", "must_broken", "only_noise", "best_relevant", "best_relevant_rank", "top_similarity", "boundary"]
+        frame = frame.sort_values(
+            ["must_broken", "_order", "top_similarity"], ascending=[False, True, False], kind="stable"
+        )
+        columns = [
+            "query_id",
+            "kind",
+            "answerability",
+            "what",
+            "must_broken",
+            "only_noise",
+            "best_relevant",
+            "best_relevant_rank",
+            "top_similarity",
+            "boundary",
+        ]
         shown = frame[columns].reset_index(drop=True)
         texts = self.calibration.texts
         if texts:
@@ -82,14 +95,47 @@ class FailuresDisplay(TableDisplay):
         own = frame[frame["what"] != PROBE_ANSWERED]
         probes = len(frame) - len(own)
         said = [f"The first {MOST} of {len(own)}."] if len(own) > MOST else []
-        said += [f"{counted(probes, 'answered probe query is', 'answered probe queries are')} not listed."] if probes else []
-        shown = own.head(MOST)
-        if not shown["must_broken"].any():
-            shown = shown.drop(columns=["must_broken"])
+        said += (
+            [f"{counted(probes, 'answered probe query is', 'answered probe queries are')} not listed."]
+            if probes
+            else []
+        )
         tables = [table_html(self.counts(), "Failures by kind and cause")]
         if len(own):
-            tables.append(table_html(shown, self.title, note=" ".join(said), limit=LONG, headers={"query_id": "query", "what": "what happened"}))
+            tables.append(table_html(_rows(own.head(MOST)), self.title, note=" ".join(said)))
         return tables
+
+
+def _rows(failing: pd.DataFrame) -> pd.DataFrame:
+    """Set rows as they are read: flags as words, a rank beside its similarity."""
+    flags = [
+        ", ".join(
+            word
+            for word, holds in (
+                (BROKEN, row.must_broken),
+                ("nothing relevant accepted", row.only_noise),
+                ("on the boundary", row.boundary),
+            )
+            if holds
+        )
+        for row in failing.itertuples()
+    ]
+    best = [
+        None if is_missing(row.best_relevant) else Cell(short(row.best_relevant), True, "" if is_missing(row.best_relevant_rank) else f"rank {row.best_relevant_rank}")
+        for row in failing.itertuples()
+    ]  # fmt: skip
+    shown = {
+        "query": failing["query_id"],
+        "kind": failing["kind"],
+        "what happened": failing["what"],
+        "best relevant": pd.Series(best, index=failing.index, dtype="object"),
+        "top similarity": failing["top_similarity"],
+    }
+    if any(flags):
+        shown["note"] = pd.Series(flags, index=failing.index, dtype="object")
+    if "text" in failing:
+        shown["text"] = failing["text"]
+    return pd.DataFrame(shown)
 
 
 def _what(answerability: str, probe: bool, n_accepted: int, cause: object) -> str | None:

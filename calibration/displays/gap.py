@@ -8,13 +8,13 @@ from ..choose import NoFloor, blocking
 from ..studies.model import Calibration
 from .base import TableDisplay
 from .tables import table_html
-from .texts import listing, short
+from .texts import counted, listing, short
 
 VERDICT = {
-    "clean": "a clean gap",
-    "narrow": "a narrow gap",
-    "overlapping": "the bands overlap",
-    "none": "no gap",
+    "clean": "A clean gap",
+    "narrow": "A narrow gap",
+    "overlapping": "The bands overlap",
+    "none": "No gap",
 }
 
 
@@ -46,7 +46,14 @@ class GapDisplay(TableDisplay):
         ]
         variability = getattr(self.calibration.choice, "variability", None)
         if variability is not None:
-            rows.append({"what": "floor over resampled queries, 5th to 95th percentile", "value": None, "from": variability[0], "to": variability[1]})
+            rows.append(
+                {
+                    "what": "floor over resampled queries, 5th to 95th percentile",
+                    "value": None,
+                    "from": variability[0],
+                    "to": variability[1],
+                }
+            )
         return pd.DataFrame(rows).astype({"value": "float64", "from": "float64", "to": "float64"})
 
     @property
@@ -54,17 +61,23 @@ class GapDisplay(TableDisplay):
         """The verdict and what it rests on."""
         gap = self.calibration.choice.gap
         if gap.n_relevant == 0 or gap.n_noise == 0:
-            missing = "best relevant similarities" if gap.n_relevant == 0 else "far noise"
-            return f"No gap can be measured: there are no {missing}." if gap.n_relevant == 0 else f"No gap can be measured: no {missing} was scored."
-        width = gap.quantile if gap.quantile is not None else gap.extreme
-        kind = "the 5th percentile of best relevant minus the 95th of far noise" if gap.quantile is not None else "the extremes, for want of 20 values a side"
-        said = f"Verdict: {VERDICT[gap.verdict]}, {short(width if width is not None else np.nan)} wide between {kind} ({gap.n_relevant} and {gap.n_noise} values)."
+            missing = "there are no relevant scores" if gap.n_relevant == 0 else "no far noise was scored"
+            return f"No gap can be measured: {missing}."
+        low, high = (
+            short(gap.low if gap.low is not None else np.nan),
+            short(gap.high if gap.high is not None else np.nan),
+        )
         if gap.quantile is not None:
-            said += " The extreme gap shrinks as labels grow, so alone it decides nothing."
-        return f"{said} {self._blockers()}".rstrip()
+            ends = f"the 95th percentile of far noise is {low}, the 5th of best relevant {high}"
+            also = " The extreme gap shrinks as labels grow, so alone it decides nothing."
+        else:
+            ends = f"the highest far noise is {low}, the lowest best relevant {high}"
+            also = " With fewer than 20 values a side only the extremes are compared."
+        sizes = f"{counted(gap.n_noise, 'noise value')}, {counted(gap.n_relevant, 'answer')}"
+        return f"{VERDICT[gap.verdict]}: {ends} ({sizes}).{also} {self._blockers()}".rstrip()
 
     def blocking(self) -> pd.DataFrame:
-        """Queries in each other's way, worst first: side, query_id, similarity, doc_id."""
+        """Name the queries in each other's way, worst first: side, query_id, similarity, doc_id."""
         choice, bands = self.calibration.choice, self.calibration.bands
         relevant, noise = bands["best_relevant"], bands["far_noise"]
         above: tuple[int, ...] = ()
@@ -73,7 +86,9 @@ class GapDisplay(TableDisplay):
             above, below = choice.blocking_noise, choice.blocking_relevant
         if not above and not below:
             above, below = blocking(relevant.similarity, noise.similarity)
-        rows = [("far noise above the weakest answer", noise, i) for i in above] + [("answer below the strongest noise", relevant, i) for i in below]
+        rows = [("far noise above the weakest answer", noise, i) for i in above] + [
+            ("answer below the strongest noise", relevant, i) for i in below
+        ]
         return pd.DataFrame(
             [(side, band.query_ids[i], band.similarity[i], band.doc_ids[i]) for side, band, i in rows],
             columns=["side", "query_id", "similarity", "doc_id"],
@@ -93,5 +108,7 @@ class GapDisplay(TableDisplay):
         tables = [table_html(self.frame(), self.title, headers={"value": "width"})]
         rows = self.blocking()
         if len(rows):
-            tables.append(table_html(rows, "Queries in each other's way", headers={"query_id": "query", "doc_id": "passage"}))
+            tables.append(
+                table_html(rows, "Queries in each other's way", headers={"query_id": "query", "doc_id": "passage"})
+            )
         return tables

@@ -71,25 +71,25 @@ def corners(*curves: Floats) -> npt.NDArray[np.bool_]:
 
 def label_lines(ax: "Axes", x: Floats, lines: Sequence[Line], *, limits: tuple[float, float]) -> None:
     """Write each curve's name where it is furthest from the others, so that no legend is needed."""
-    inside = (x > limits[0] + 0.06 * (limits[1] - limits[0])) & (x < limits[1] - 0.1 * (limits[1] - limits[0]))
+    width = limits[1] - limits[0]
+    grid = np.linspace(limits[0] + 0.08 * width, limits[1] - 0.12 * width, 200)
+    at = np.clip(np.searchsorted(x, grid), 0, len(x) - 1)
+    curves = np.array([line.values[at] for line in lines])
     taken: list[tuple[float, float]] = []
-    for line in lines:
-        others = [other.values for other in lines if other is not line]
-        distance = np.full(len(x), 0.3)
-        for other in others:
-            gap = np.abs(line.values - other)
-            distance = np.fmin(distance, np.where(np.isnan(gap), distance, gap))
+    for line, own in zip(lines, curves, strict=True):
+        gaps = np.abs(curves - own)
+        gaps[[other is line for other in lines]] = np.nan
+        distance = np.fmin(0.3, np.nan_to_num(np.fmin.reduce(gaps), nan=0.3))
         for taken_x, taken_y in taken:
-            near = (np.abs(x - taken_x) < 0.28 * (limits[1] - limits[0])) & (np.abs(line.values - taken_y) < 0.09)
-            distance = np.where(near, -1.0, distance)
-        distance = np.where(inside & np.isfinite(line.values), distance, -2.0)
-        if len(distance) == 0 or distance.max() <= -2.0:
+            distance[(np.abs(grid - taken_x) < 0.28 * width) & (np.abs(own - taken_y) < 0.09)] = -1.0
+        distance[np.isnan(own)] = -2.0
+        if distance.max() <= -2.0:
             continue
         best = np.flatnonzero(distance >= distance.max() - 0.02)
-        at = int(best[len(best) // 2])
-        taken.append((float(x[at]), float(line.values[at])))
+        place = best[len(best) // 2]
+        taken.append((float(grid[place]), float(own[place])))
         ax.text(
-            float(x[at]), float(line.values[at]), line.name, color=line.colour, ha="center", va="center", fontsize=8.5,
+            *taken[-1], line.name, color=line.colour, ha="center", va="center", fontsize=8.5,
             bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 1.0, "alpha": 0.9},
         )  # fmt: skip
 
@@ -97,7 +97,7 @@ def label_lines(ax: "Axes", x: Floats, lines: Sequence[Line], *, limits: tuple[f
 def percent_axis(ax: "Axes", which: str = "y") -> None:
     """Name an axis of rates in percent."""
     ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
-    labels = ["0", "25", "50", "75", "100 %"]
+    labels = ["0", "25", "50", "75", "100%"]
     if which == "y":
         ax.set_ylim(-0.03, 1.04)
         ax.set_yticks(ticks, labels)
@@ -112,4 +112,4 @@ def mark_floor(ax: "Axes", floor: float | None, label: str, *, dash: str = "-", 
         return
     ax.axvline(floor, color=colour, linewidth=1.3, linestyle=dash)
     ax.annotate(label, (floor, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 2), textcoords="offset points",
-                ha="center", va="bottom", color=colour)  # fmt: skip
+                ha="center", va="bottom", color=colour, fontweight="bold" if dash == "-" else "normal")  # fmt: skip

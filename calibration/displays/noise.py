@@ -1,4 +1,4 @@
-"""The far-noise queries that come closest: are they really off-topic here?"""
+"""The far-noise queries that come closest, to ask whether they are off-topic here."""
 
 import json
 from collections.abc import Mapping
@@ -29,7 +29,9 @@ class NoiseDisplay(TableDisplay):
         """Return query_id, subject, similarity, doc_id, at_or_above_floor, and text where it may be shown; highest first."""
         found = self.calibration
         band = found.bands["far_noise"]
-        order = [int(i) for i in np.argsort(-band.similarity, kind="stable")[:HIGHEST] if np.isfinite(band.similarity[i])]
+        order = [
+            int(i) for i in np.argsort(-band.similarity, kind="stable")[:HIGHEST] if np.isfinite(band.similarity[i])
+        ]
         ids = [str(band.query_ids[i]) for i in order]
         subjects = _subjects(found.facts)
         frame = pd.DataFrame(
@@ -54,9 +56,12 @@ class NoiseDisplay(TableDisplay):
         if len(band.scored) == 0:
             return "No far noise was scored."
         floor = self.calibration.floor
-        passed = "" if floor is None else f" {int(self.calibration.scores.contract.accept(band.scored, floor).sum())} of them pass the floor {exact(floor)}."
+        passed = ""
+        if floor is not None:
+            n = int(self.calibration.scores.contract.accept(band.scored, floor).sum())
+            passed = f" {n} of {len(band.scored)} pass the floor {exact(floor)}."
         return (
-            f"Far noise comes from {self.calibration.bands.far_noise_source} ({len(band.scored)} scored); these are the closest matches.{passed} "
+            f"Far noise comes from {self.calibration.bands.far_noise_source}; these are the closest matches.{passed} "
             "Strike these if your corpus is about them: they would be answers, not noise."
         )
 

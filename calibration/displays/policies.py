@@ -72,14 +72,14 @@ class PoliciesDisplay(FigureDisplay):
 
     def _table(self) -> Markup:
         frame = self.frame()
-        if len(frame) == 0:
-            return Markup("")
         shown = pd.DataFrame(
             {
                 "policy": frame["policy"].replace({OURS: "this floor"}),
                 "floor": frame["floor"].astype(object).where(frame["floor"].notna(), "no floor"),
                 "keeps an answer": [f"{a} of {b}" for a, b in zip(frame["hits"], frame["n_answerable"], strict=True)],
-                "false answers": [f"{a} of {b}" for a, b in zip(frame["false_answers"], frame["n_far_noise"], strict=True)],
+                "false answers": [
+                    f"{a} of {b}" for a, b in zip(frame["false_answers"], frame["n_far_noise"], strict=True)
+                ],
                 "cost, same queries": frame["cost"],
                 "cost, unseen": frame["cost_held_out"],
             }

@@ -6,24 +6,27 @@ from markupsafe import Markup
 from ..choose import Rate
 from ..studies.model import Calibration
 from ..studies.rates import Outcome
-from .base import TableDisplay
-from .tables import table_html
+from .base import TableDisplay, unseen
+from .tables import Cell, table_html
 from .texts import exact, interval, out_of, percent
 
 NAMES = {
-    "hit_rate": "hit rate: answerable queries that keep a relevant passage",
-    "empty_context_rate": "empty context: answerable queries that get nothing",
-    "false_answer_rate_off_topic": "false answers: off-topic queries that get passages",
-    "false_answer_rate_probes": "false answers to bundled probe queries",
-    "false_answer_rate_missing_answer": "false answers: on-topic, answer missing",
-    "coverage": "coverage: labelled queries that get passages",
-    "risk_low": "risk, at least: answered without a relevant passage",
-    "risk_high": "risk, at most (unjudged passages count as wrong)",
-    "precision_judged": "precision among judged passages",
-    "precision_low": "precision if every unjudged passage is wrong",
-    "unjudged_share": "accepted passages nobody judged",
-    "recall_micro": "recall over all relevant passages",
-    "recall_macro": "recall, mean over queries",
+    "hit_rate": ("Hit rate", "answerable queries that keep a relevant passage"),
+    "empty_context_rate": ("Empty context", "answerable queries that get nothing"),
+    "false_answer_rate_off_topic": ("False answers, off-topic", "off-topic queries that get passages"),
+    "false_answer_rate_probes": ("False answers, probes", "probe queries that get passages"),
+    "false_answer_rate_missing_answer": (
+        "False answers, answer missing",
+        "on-topic queries without an answer that get passages",
+    ),
+    "coverage": ("Coverage", "labelled queries that get passages"),
+    "risk_low": ("Risk, at least", "answered queries without a relevant passage"),
+    "risk_high": ("Risk, at most", "the same, unjudged passages counted as wrong"),
+    "precision_judged": ("Precision, judged", "relevant among judged accepted passages"),
+    "precision_low": ("Precision, at least", "the same, unjudged passages counted as wrong"),
+    "unjudged_share": ("Unjudged", "accepted passages that nobody has judged"),
+    "recall_micro": ("Recall, all passages", "relevant passages that are accepted"),
+    "recall_macro": ("Recall, by query", "the mean over queries"),
 }
 IN_SAMPLE, HELD_OUT, OLD = "on the queries that chose it", "on unseen ones", "with the old floor"
 
@@ -57,34 +60,43 @@ class RatesDisplay(TableDisplay):
     def caption(self) -> str:
         """How to read the columns."""
         found = self.calibration
-        if found.held_out is None:
+        if found.floor is None:
             said = f"There is no floor: these are the rates of K = {found.top_k.value} alone."
+        elif unseen(found) is None:
+            said = f"Floor {exact(found.floor)}, K = {found.top_k.value}; there are too few queries to hold some out."
         else:
             said = (
-                f"Floor {exact(found.choice.floor or 0.0)}, K = {found.top_k.value}. “{IN_SAMPLE.capitalize()}” is what the labels say of this floor; "
+                f"Floor {exact(found.floor)}, K = {found.top_k.value}. “{IN_SAMPLE.capitalize()}” is what the labels say of this floor; "
                 f"“{HELD_OUT}” gives every query a floor chosen without it, which is the fairer guess of what comes."
             )
-        return f"{said} Brackets: 95 % intervals."
+        return f"{said} Brackets: 95% intervals."
 
     def _outcomes(self) -> list[tuple[str, Outcome]]:
         found = self.calibration
-        all_three = [(IN_SAMPLE, found.in_sample), (HELD_OUT, found.held_out), (OLD, found.old)]
+        all_three = [(IN_SAMPLE, found.in_sample), (HELD_OUT, unseen(found)), (OLD, found.old)]
         return [(name, outcome) for name, outcome in all_three if outcome is not None]
 
     def _tables(self) -> list[Markup]:
         outcomes = self._outcomes()
-        first = IN_SAMPLE if self.calibration.held_out is not None else "K alone"
-        rows: list[dict[str, str]] = []
-        for name, long in NAMES.items():
+        first = IN_SAMPLE if self.calibration.floor is not None else "K alone"
+        rows = []
+        for name, (brief, meaning) in NAMES.items():
             rates = [outcome.rates[name] for _, outcome in outcomes]
             if any(rate.denominator for rate in rates):
-                rows.append(_row(long, outcomes, rates))
-        heads = {IN_SAMPLE: first}
-        tables = [table_html(pd.DataFrame(rows), "What is kept, what is lost, what is answered wrongly", headers=heads)] if rows else []
+                rows.append(_row(Cell(brief, False, meaning), outcomes, rates))
+        heads = {"rate": "", IN_SAMPLE: first}
+        tables = (
+            [table_html(pd.DataFrame(rows), "What is kept, what is lost, what is answered wrongly", headers=heads)]
+            if rows
+            else []
+        )
         grades = sorted(self.calibration.in_sample.recall_by_grade, reverse=True)
         if len(grades) > 1:
             graded = [
-                _row(f"grade {grade}", outcomes, [outcome.recall_by_grade[grade] for _, outcome in outcomes]) for grade in grades
+                _row(
+                    Cell(f"Grade {grade}", False), outcomes, [outcome.recall_by_grade[grade] for _, outcome in outcomes]
+                )
+                for grade in grades
             ]
             tables.append(table_html(pd.DataFrame(graded), "Recall by grade", headers=heads))
         return tables
@@ -95,11 +107,11 @@ def _all_rates(outcome: Outcome) -> list[tuple[str, Rate]]:
     return [*outcome.rates.items(), *graded]
 
 
-def _row(name: str, outcomes: list[tuple[str, Outcome]], rates: list[Rate]) -> dict[str, str]:
+def _row(name: Cell, outcomes: list[tuple[str, Outcome]], rates: list[Rate]) -> dict[str, Cell]:
     return {"rate": name, **{measured: _rate(rate) for (measured, _), rate in zip(outcomes, rates, strict=True)}}
 
 
-def _rate(rate: Rate) -> str:
+def _rate(rate: Rate) -> Cell:
     if rate.value is None:
-        return "–"
-    return f"{percent(rate.value)}  ({out_of(rate)}) [{interval(rate)}]"
+        return Cell("–", True)
+    return Cell(percent(rate.value), True, f"{out_of(rate)} [{interval(rate)}]")

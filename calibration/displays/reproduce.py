@@ -33,7 +33,9 @@ class ReproduceDisplay(TableDisplay):
         """One row per fact: what (dotted), value."""
         rows = [(f"parameters.{name}", value) for name, value in self._parameters().items()]
         rows += list(_flat({name: value for name, value in self.calibration.facts.items() if name not in _SKIPPED}))
-        return pd.DataFrame([(what, _public(what, value)) for what, value in rows], columns=["what", "value"], dtype="object")
+        return pd.DataFrame(
+            [(what, _public(what, value)) for what, value in rows], columns=["what", "value"], dtype="object"
+        )
 
     @property
     def caption(self) -> str:
@@ -64,8 +66,10 @@ class ReproduceDisplay(TableDisplay):
         return tables
 
     def _repr_html_(self) -> str:
-        return templates().get_template("reproduce.html").render(
-            style=style(), command=shorten(self.command(), 2000), lead=self.caption, tables=self._tables()
+        return (
+            templates()
+            .get_template("reproduce.html")
+            .render(style=style(), command=shorten(self.command(), 2000), lead=self.caption, tables=self._tables())
         )
 
 

@@ -40,7 +40,11 @@ class RiskCoverageDisplay(FigureDisplay):
         if low.value is None or high.value is None or coverage.value is None:
             return f"Nothing is answered {where}, so the risk is undefined there."
         spread = percent(high.value) if low.value == high.value else f"{percent(low.value)} to {percent(high.value)}"
-        judged = "" if low.value == high.value else ", depending on passages nobody has judged"
+        judged = (
+            ""
+            if low.value == high.value
+            else ", depending on passages nobody has judged (solid: all of them wrong; dotted: none)"
+        )
         return (
             f"{where.capitalize()}, {out_of(coverage)} labelled queries are answered, and {spread} of the {high.denominator} answered ones "
             f"with known answerability get no relevant passage{judged}. The mix of queries is that of the labels, not of your traffic."
@@ -63,7 +67,7 @@ class RiskCoverageDisplay(FigureDisplay):
         top = float(np.nanmax(high)) if np.isfinite(high).any() else 1.0
         ax.set_ylim(0, max(0.1, min(1.0, 1.15 * top)))
         self._point(ax)
-        ax.yaxis.set_major_formatter(lambda value, _: f"{value * 100:.0f} %")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value * 100:.0f}%")
         ax.set_xlabel("coverage: labelled queries that are answered")
         ax.set_ylabel("risk: answered without a relevant passage")
 
@@ -79,4 +83,8 @@ class RiskCoverageDisplay(FigureDisplay):
                     bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 1.0, "alpha": 0.9})  # fmt: skip
 
     def _table(self) -> Markup:
-        return table_html(thinned(self.frame(), 30), self.title, note="Evenly spaced thresholds; .frame() in the notebook has them all.")
+        return table_html(
+            thinned(self.frame(), 30),
+            self.title,
+            note="Evenly spaced thresholds; .frame() in the notebook has them all.",
+        )

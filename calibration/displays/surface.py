@@ -36,13 +36,22 @@ class SurfaceDisplay(FigureDisplay):
         """What the chosen pair keeps."""
         found = self.calibration
         rate = found.in_sample.rates["hit_rate"]
-        if rate.value is None or len(self.frame()) == 0:
+        if self.empty:
             return "No answerable query is labelled, so no pair of floor and K can be compared."
-        pair = f"K = {found.top_k.value} without a floor" if found.floor is None else f"floor {exact(found.floor)} with K = {found.top_k.value}"
+        pair = (
+            f"K = {found.top_k.value} without a floor"
+            if found.floor is None
+            else f"floor {exact(found.floor)} with K = {found.top_k.value}"
+        )
         return (
             f"The mark is {pair}: {percent(rate.value)} ({out_of(rate)}) of the answerable queries keep a relevant passage. "
             "Darker keeps more; to the right the floor cuts answers off, further down K does."
         )
+
+    @property
+    def empty(self) -> bool:
+        """Whether no answerable query is labelled."""
+        return self.calibration.in_sample.rates["hit_rate"].denominator == 0 or len(self.frame()) == 0
 
     @property
     def alt(self) -> str:
@@ -57,42 +66,53 @@ class SurfaceDisplay(FigureDisplay):
         from matplotlib.collections import PolyCollection
 
         frame = self.frame().dropna(subset=["hit_rate"])
+        thresholds, floor = frame["threshold"], self.calibration.floor
+        low, right = float(thresholds.min()), float(thresholds.max())
+        low = low if floor is None else min(low, floor)
+        margin = max(0.03 * (right - low), 0.01)
+        left = low - margin
         for level, (low, high) in enumerate(zip(LEVELS, (*LEVELS[1:], np.inf), strict=True)):
             inside = frame[(frame["hit_rate"] >= low) & (frame["hit_rate"] < high)]
-            boxes = _boxes(inside, np.sort(frame["threshold"].unique()))
+            boxes = _boxes(inside, np.sort(frame["threshold"].unique()), left)
             if boxes and level > 0:
-                ax.add_collection(PolyCollection(boxes, facecolor=COLOUR["relevant"], alpha=level / (len(LEVELS) + 1), linewidth=0))
+                ax.add_collection(
+                    PolyCollection(
+                        boxes, facecolor=COLOUR["relevant"], alpha=0.1 * level, linewidth=0, antialiased=False
+                    )
+                )
             _shade_label(ax, boxes, low)
-        if len(frame):
-            thresholds = frame["threshold"]
-            low, high = float(thresholds.min()), float(thresholds.max())
-            floor = self.calibration.floor
-            left = low if floor is None else min(low, floor)
-            margin = max(0.02 * (high - left), 0.005)
-            ax.set_xlim(left - margin, high + margin)
-            ax.set_ylim(0.5, frame["top_k"].max() + 0.5)
-            at = left if floor is None else floor
-            ax.plot([at], [self.calibration.top_k.value], "o", color=COLOUR["ink"], markersize=7)
-            label = "no floor" if floor is None else f"{short(floor)}, K = {self.calibration.top_k.value}"
-            ax.annotate(label, (at, self.calibration.top_k.value), xytext=(9, 0), textcoords="offset points", va="center", fontweight="bold",
-                        bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 1.5, "alpha": 0.85})  # fmt: skip
+        ax.set_xlim(left, right + margin)
+        ax.set_ylim(0.5, frame["top_k"].max() + 0.5)
+        self._mark(ax, low if floor is None else floor)
         ax.yaxis.get_major_locator().set_params(integer=True)
         ax.set_xlabel("threshold on similarity")
         ax.set_ylabel("K")
 
+    def _mark(self, ax: "Axes", at: float) -> None:
+        k = self.calibration.top_k.value
+        floor = self.calibration.floor
+        ax.plot([at], [k], "o", color=COLOUR["ink"], markersize=7)
+        label = f"no floor, K = {k}" if floor is None else f"{short(floor)}, K = {k}"
+        ax.annotate(label, (at, k), xytext=(9, 0), textcoords="offset points", va="center", fontweight="bold",
+                    bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 1.5, "alpha": 0.85})  # fmt: skip
+
     def _table(self) -> Markup:
         frame = self.frame()
-        if len(frame) == 0:
-            return Markup("")
         thresholds = np.sort(frame["threshold"].unique())
         some = thresholds[np.unique(np.linspace(0, len(thresholds) - 1, 12).round().astype(int))]
-        wide = frame[frame["threshold"].isin(some)].pivot_table(index="threshold", columns="top_k", values="hits", aggfunc="first")
+        wide = frame[frame["threshold"].isin(some)].pivot_table(
+            index="threshold", columns="top_k", values="hits", aggfunc="first"
+        )
         wide.columns = [f"K = {k}" for k in wide.columns]
         n = int(frame["n"].iloc[0])
-        return table_html(wide.reset_index(), f"Answerable queries (of {n}) that keep a relevant passage", note="Some thresholds; .frame() has more.")
+        return table_html(
+            wide.reset_index(),
+            f"Answerable queries (of {n}) that keep a relevant passage",
+            note="Some thresholds; .frame() has more.",
+        )
 
 
-def _boxes(cells: pd.DataFrame, thresholds: np.ndarray) -> list[list[tuple[float, float]]]:
+def _boxes(cells: pd.DataFrame, thresholds: np.ndarray, edge: float) -> list[list[tuple[float, float]]]:
     """Merge neighbouring cells of one shade in a row of K into one rectangle each."""
     boxes = []
     position = {value: i for i, value in enumerate(thresholds)}
@@ -100,7 +120,7 @@ def _boxes(cells: pd.DataFrame, thresholds: np.ndarray) -> list[list[tuple[float
         places = np.sort([position[value] for value in row["threshold"]])
         for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1):
             # a hit rate holds down to the next lower threshold
-            left = thresholds[max(run[0] - 1, 0)] if run[0] > 0 else thresholds[0]
+            left = thresholds[run[0] - 1] if run[0] > 0 else edge
             right = thresholds[run[-1]]
             boxes.append([(left, k - 0.5), (right, k - 0.5), (right, k + 0.5), (left, k + 0.5)])
     return boxes
@@ -112,4 +132,6 @@ def _shade_label(ax: "Axes", boxes: list[list[tuple[float, float]]], low: float)
         return
     widest = max(boxes, key=lambda box: box[1][0] - box[0][0])
     x, y = (widest[0][0] + widest[1][0]) / 2, (widest[0][1] + widest[2][1]) / 2
-    ax.text(x, y, f"≥ {low:.0%}" if low else "< 50%", ha="center", va="center", fontsize=7.5, color=COLOUR["ink"])
+    ax.text(
+        x, y, f"{low:.0%} or more" if low else "under 50%", ha="center", va="center", fontsize=7.5, color=COLOUR["ink"]
+    )

@@ -18,15 +18,18 @@ from .texts import LONG, is_missing, short, shorten
 def templates() -> jinja2.Environment:
     """Build the environment whose templates escape everything."""
     loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-    return jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    return jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: text, and whether it is a number."""
+    """One cell: text, whether it is a number, and a smaller line under it."""
 
     text: str
     number: bool
+    detail: str = ""
 
 
 def table_html(
@@ -56,8 +59,17 @@ def table_html(
     rows = [[cell(value, limit) for value in row] for row in frame.itertuples(index=False, name=None)]
     numeric = [bool(rows) and all(row[i].number or row[i].text == "–" for row in rows) for i in range(len(columns))]
     heads = [shorten(headers.get(column, column.replace("_", " ")), limit) for column in columns]
-    html = templates().get_template("table.html").render(
-        caption=caption, heads=heads, rows=rows, numeric=numeric, note=note, code=[column in code for column in columns]
+    html = (
+        templates()
+        .get_template("table.html")
+        .render(
+            caption=caption,
+            heads=heads,
+            rows=rows,
+            numeric=numeric,
+            note=note,
+            code=[column in code for column in columns],
+        )
     )
     return Markup(html)  # noqa: S704 - rendered with autoescape
 
@@ -68,8 +80,10 @@ def cell(value: Any, limit: int = LONG) -> Cell:
     Examples
     --------
     >>> cell(0.0), cell(None).text, cell(True).text
-    (Cell(text='0', number=True), '–', 'yes')
+    (Cell(text='0', number=True, detail=''), '–', 'yes')
     """
+    if isinstance(value, Cell):
+        return value
     if is_missing(value):
         return Cell("–", False)
     if isinstance(value, (bool, np.bool_)):
@@ -85,4 +99,6 @@ def cell(value: Any, limit: int = LONG) -> Cell:
 
 
 def _looks_numeric(text: str) -> bool:
-    return bool(text) and (text[0].isdigit() or text[0] in "−-") and not any(c.isalpha() for c in text.replace("of", ""))
+    return (
+        bool(text) and (text[0].isdigit() or text[0] in "−-") and not any(c.isalpha() for c in text.replace("of", ""))
+    )

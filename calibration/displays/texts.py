@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,11 +20,11 @@ _PASSWORD = (
 
 
 def shorten(text: object, limit: int = SHORT) -> str:
-    """Make foreign text fit for a label: one line, no control or direction marks, an ellipsis beyond the limit.
+    r"""Make foreign text fit for a label: one line, no control or direction marks, an ellipsis beyond the limit.
 
     Examples
     --------
-    >>> shorten("a\\x00b\\u202ec\\nd"), shorten("x" * 100, 5)
+    >>> shorten("a\x00b\u202ec\nd"), shorten("x" * 100, 5)
     ('a�b�c d', 'xxxx…')
     """
     # a 100 kB word is cut before anything looks at each of its characters
@@ -75,22 +76,22 @@ def percent(value: float | None) -> str:
     Examples
     --------
     >>> percent(0.958), percent(1.0), percent(None)
-    ('95.8 %', '100 %', 'undefined')
+    ('95.8%', '100%', 'undefined')
     """
-    return "undefined" if value is None else f"{value * 100:.1f}".removesuffix(".0") + " %"
+    return "undefined" if value is None else f"{value * 100:.1f}".removesuffix(".0") + "%"
 
 
 def interval(rate: Rate) -> str:
-    """Give the 95 % interval of a rate.
+    """Give the 95% interval of a rate.
 
     Examples
     --------
     >>> interval(Rate(0.9, 43, 48, 0.778, 0.955)), interval(Rate(None, 0, 0, None, None))
-    ('78–96 %', '')
+    ('78–96%', '')
     """
     if rate.low is None or rate.high is None:
         return ""
-    return f"{rate.low * 100:.0f}–{rate.high * 100:.0f} %"
+    return f"{rate.low * 100:.0f}–{rate.high * 100:.0f}%"
 
 
 def out_of(rate: Rate) -> str:
@@ -98,9 +99,11 @@ def out_of(rate: Rate) -> str:
 
     Examples
     --------
-    >>> out_of(Rate(0.9, 45, 50, 0.8, 0.95))
-    '45 of 50'
+    >>> out_of(Rate(0.9, 45, 50, 0.8, 0.95)), out_of(Rate(0.905, 45.25, 50, 0.8, 0.95))
+    ('45 of 50', 'mean of 50')
     """
+    if rate.numerator != int(rate.numerator):
+        return f"mean of {rate.denominator}"
     return f"{rate.numerator:g} of {rate.denominator}"
 
 
@@ -131,6 +134,11 @@ def listing(names: Sequence[object], limit: int = 5) -> str:
 def is_missing(value: object) -> bool:
     """Tell whether a cell is None, NaN or NA; 0.0, "" and False are values."""
     return value is None or value is pd.NA or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Give the rows of a frame one by one."""
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
 def _printable(character: str) -> bool:

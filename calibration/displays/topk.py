@@ -34,11 +34,20 @@ class TopKDisplay(FigureDisplay):
     def caption(self) -> str:
         """What the chosen K keeps of what the largest one does."""
         top_k = self.calibration.top_k
-        if top_k.n == 0:
+        if self.empty:
             return f"K = {top_k.value} is a default: no answerable query is labelled to choose it on."
         kept, most = top_k.hits[top_k.value - 1], top_k.hits[-1]
-        how = "was given as a budget" if top_k.chosen_by == "budget" else "is the smallest that loses nothing beyond noise"
+        how = (
+            "was given as a budget"
+            if top_k.chosen_by == "budget"
+            else "is the smallest that loses nothing beyond noise"
+        )
         return f"K = {top_k.value} {how}: {kept} of {top_k.n} answerable queries keep a relevant passage, against {most} at K = {len(top_k.hits)}."
+
+    @property
+    def empty(self) -> bool:
+        """Whether no answerable query is labelled."""
+        return self.calibration.top_k.n == 0
 
     @property
     def alt(self) -> str:
@@ -49,14 +58,27 @@ class TopKDisplay(FigureDisplay):
         frame = self.frame()
         top_k = self.calibration.top_k
         ax.grid(axis="y")
-        if top_k.n:
-            ax.vlines(frame["top_k"], frame["hit_rate_low"] * top_k.n, frame["hit_rate_high"] * top_k.n, color=COLOUR["relevant"], alpha=0.35)
+        ax.vlines(
+            frame["top_k"],
+            frame["hit_rate_low"] * top_k.n,
+            frame["hit_rate_high"] * top_k.n,
+            color=COLOUR["relevant"],
+            alpha=0.35,
+        )
         ax.plot(frame["top_k"], frame["hits"], "o", color=COLOUR["relevant"], markersize=4.5)
         chosen = frame[frame["chosen"]]
-        ax.plot(chosen["top_k"], chosen["hits"], "o", markersize=9, markerfacecolor="none", markeredgecolor=COLOUR["ink"], markeredgewidth=1.6)
+        ax.plot(
+            chosen["top_k"],
+            chosen["hits"],
+            "o",
+            markersize=9,
+            markerfacecolor="none",
+            markeredgecolor=COLOUR["ink"],
+            markeredgewidth=1.6,
+        )
         for row in chosen.itertuples():
             ax.annotate(f"K = {row.top_k}: {row.hits} of {row.n}", (row.top_k, row.hits), xytext=(0, -12), textcoords="offset points",
-                        ha="center", va="top", fontweight="bold",
+                        ha="left" if row.top_k <= 0.15 * len(frame) else "right" if row.top_k > 0.85 * len(frame) else "center", va="top", fontweight="bold",
                         bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 1.0, "alpha": 0.9})  # fmt: skip
         ax.set_xlim(0.4, len(frame) + 0.6)
         ax.set_ylim(0, max(top_k.n, 1) * 1.04)

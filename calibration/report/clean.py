@@ -6,7 +6,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
-RUNS = ("script", "iframe", "frame", "object", "embed", "applet", "link", "meta", "base", "form", "style", "noscript", "template", "audio", "video")
+RUNS = (
+    "script",
+    "iframe",
+    "frame",
+    "object",
+    "embed",
+    "applet",
+    "link",
+    "meta",
+    "base",
+    "form",
+    "style",
+    "noscript",
+    "template",
+    "audio",
+    "video",
+)
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LINKS = ("href", "xlink:href")
 _SAFE_LINK = re.compile(r"\s*(#|https?://|mailto:)", re.IGNORECASE)
@@ -47,15 +63,15 @@ def _drop_comments(soup: "BeautifulSoup") -> None:
 def _clean_attributes(tag: "Tag") -> None:
     for name in list(tag.attrs):
         value = " ".join(tag[name]) if isinstance(tag[name], list) else str(tag[name])
-        if name.startswith("on") or name in ("srcdoc", "srcset", "action", "formaction", "ping", "background", "poster"):
-            del tag[name]
-        elif name in _LINKS and not _SAFE_LINK.match(value):
-            del tag[name]
-        elif name == "src" and not _SAFE_IMAGE.match(value):
-            del tag[name]
-        elif name == "style" and _FOREIGN_URL.search(value):
-            del tag[name]
-        elif name == "target":
+        if name.startswith("on") or name in (
+            "srcdoc",
+            "srcset",
+            "action",
+            "formaction",
+            "ping",
+            "background",
+            "poster",
+        ) or (name in _LINKS and not _SAFE_LINK.match(value)) or (name == "src" and not _SAFE_IMAGE.match(value)) or (name == "style" and _FOREIGN_URL.search(value)) or name == "target":
             del tag[name]
     if tag.name == "a" and str(tag.get("href", "")).startswith("http"):
         tag["rel"] = "noopener noreferrer"

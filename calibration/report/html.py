@@ -59,7 +59,9 @@ def _refuse_failed(notebook: "nbformat.NotebookNode") -> None:
         if output.output_type == "error"
     ]
     if failed:
-        raise NotebookError(f"the notebook failed, so there is no report:\n{listed(failed)}\nCorrect the cause and run it again.")
+        raise NotebookError(
+            f"the notebook failed, so there is no report:\n{listed(failed)}\nCorrect the cause and run it again."
+        )
     if not any(cell.cell_type == "code" and cell.get("outputs") for cell in notebook.cells):
         raise NotebookError("the notebook has no outputs, so there is nothing to report; run it first.")
 
@@ -98,5 +100,7 @@ def _showable(notebook: "nbformat.NotebookNode") -> "nbformat.NotebookNode":
 @cache
 def _page() -> jinja2.Template:
     loader = jinja2.FileSystemLoader(TEMPLATES)
-    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
     return environment.get_template("page.html")

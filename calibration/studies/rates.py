@@ -66,34 +66,33 @@ def _accepted(rows: pd.DataFrame, floors: pd.Series, contract: ScoreContract) ->
     mask = np.zeros(len(rows), dtype=bool)
     of_row = rows["query_id"].map(floors.to_dict()).to_numpy(dtype=object)
     similarity = rows["similarity"].to_numpy(dtype=np.float64)
-    for value in set(floors):
-        here = np.array([other is value or other == value for other in of_row], dtype=bool)
-        mask[here] = contract.accept(similarity[here], value)
+    missing = np.array([value is None for value in of_row], dtype=bool)
+    numbers = np.array([np.nan if value is None else value for value in of_row], dtype=np.float64)
+    mask[missing] = contract.accept(similarity[missing], None)
+    for value in np.unique(numbers[~missing]):
+        here = numbers == value
+        mask[here] = contract.accept(similarity[here], float(value))
     return mask
 
 
 def _per_query(
     table: pd.DataFrame, floors: pd.Series, accepted: pd.DataFrame, top: pd.DataFrame, contract: ScoreContract, top_k: int
 ) -> pd.DataFrame:
-    groups = accepted.groupby("query_id", sort=False)
-    ids = groups["doc_id"].agg(list)
-    hits = groups["state"].agg(lambda states: (states == "relevant").any())
-    open_questions = groups["state"].agg(lambda states: (states == "unjudged").any())
+    ids = accepted.groupby("query_id", sort=False)["doc_id"].agg(list)
+    hits = set(accepted.loc[accepted["state"] == "relevant", "query_id"])
+    open_questions = set(accepted.loc[accepted["state"] == "unjudged", "query_id"])
     out = table.assign(floor=floors.to_numpy(dtype=object))
     out["accepted"] = [ids.get(q, []) for q in out["query_id"]]
     out["n_accepted"] = [len(found) for found in out["accepted"]]
-    out["hit"] = [bool(hits.get(q, False)) for q in out["query_id"]]
-    out["accepted_unjudged"] = [bool(open_questions.get(q, False)) for q in out["query_id"]]
-    out["cause"] = [_cause(row, contract, top_k) for row in out.itertuples()]
-    near = {
-        query_id
-        for query_id, similarity in zip(top["query_id"], top["similarity"], strict=True)
-        if floors[query_id] is not None and abs(similarity - floors[query_id]) <= contract.tolerance
-    }
-    return out.assign(boundary=out["query_id"].isin(near))
+    out["hit"] = out["query_id"].isin(hits)
+    out["accepted_unjudged"] = out["query_id"].isin(open_questions)
+    out["cause"] = [_cause(row, top_k) for row in out.itertuples()]
+    floor_of_row = top["query_id"].map({q: np.nan if value is None else value for q, value in floors.items()})
+    near = top.loc[(top["similarity"] - floor_of_row).abs() <= contract.tolerance, "query_id"]
+    return out.assign(boundary=out["query_id"].isin(set(near)))
 
 
-def _cause(row: object, contract: ScoreContract, top_k: int) -> str | None:
+def _cause(row: object, top_k: int) -> str | None:
     """First reason that applies: never a candidate, beyond the cap, cut by the floor."""
     if row.answerability != "answerable" or row.hit:  # type: ignore[attr-defined]
         return None

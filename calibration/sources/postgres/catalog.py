@@ -123,7 +123,7 @@ class Target:
         conditions = [] if condition is None else [condition]
         if self.names.where is not None:
             # On a line of its own, so that a comment at the filter's end does not swallow the parenthesis.
-            conditions.append(sql.SQL("(" + self.names.where + "\n)"))
+            conditions.append(sql.SQL("(" + self.names.where.replace("%", "%%") + "\n)"))
         query = sql.SQL("SELECT {} FROM {}").format(columns, self.relation)
         return query + sql.SQL(" WHERE ") + sql.SQL(" AND ").join(conditions) if conditions else query
 

@@ -34,7 +34,11 @@ def pulled(source, queries=QUERY, strategy="auto"):
 
 def eager(dsn):
     """The planner's choice on larger tables: the index, whenever it can serve."""
-    return make_conninfo(dsn, options=psycopg.conninfo.conninfo_to_dict(dsn)["options"] + " -cenable_seqscan=off -cseq_page_cost=100000 -crandom_page_cost=0")
+    return make_conninfo(
+        dsn,
+        options=psycopg.conninfo.conninfo_to_dict(dsn)["options"]
+        + " -cenable_seqscan=off -cseq_page_cost=100000 -crandom_page_cost=0",
+    )
 
 
 @STRATEGIES
@@ -260,6 +264,15 @@ def test_all_of_a_pull_is_one_snapshot(dsn, run, table_f, monkeypatch):
     assert len(first.doc_ids) + len(rest) == 1020
     assert "1019" in rest
     assert "5000" not in rest
+
+
+def test_all_queries_of_a_pull_see_one_snapshot(dsn, run, table_f):
+    blocks = PostgresSource(dsn, table_f, vector_column="e").blocks(np.array([[1, 0], [0, 1]]), strategy="sql")
+    first = next(blocks)
+    run("INSERT INTO f VALUES (5000, 'A', '[1,0]'), (5001, 'A', '[1,0]')", "DELETE FROM f WHERE id = 1019")
+    (second,) = blocks
+    assert (first.query_row, second.query_row) == (0, 1)
+    assert sorted(first.doc_ids) == sorted(second.doc_ids)
 
 
 def test_vectors_of_some_documents_as_stored(dsn, table_z):
