@@ -1,7 +1,6 @@
 """The one strict model of a run's parameters, shared by the command, calibration.toml and the notebooks."""
 
 import difflib
-import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from .errors import ParameterError, listed
+from .errors import ContractError, ParameterError, listed
 
 SAMPLE_MODELS = ("minilm", "multilingual-e5-small", "wordllama")
-Share = Annotated[float, Field(ge=0.0, le=1.0, strict=False)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Weight = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 Proportion = Annotated[float, Field(gt=0.0, lt=1.0)]
 
@@ -87,8 +86,7 @@ class RunParams(BaseModel):
     def _listed(cls, value: Any) -> Any:
         # a notebook's parameters are scalars: "en, pl" there is ["en", "pl"] here
         if isinstance(value, str):
-            names = [part.strip() for part in value.split(",") if part.strip()]
-            return names
+            return [part.strip() for part in value.split(",") if part.strip()]
         return value
 
     @field_validator("answerability_by_kind", mode="before")
@@ -113,9 +111,16 @@ class RunParams(BaseModel):
                 parts = conninfo_to_dict(dsn)
             except ProgrammingError:
                 raise ValueError("not a Postgres connection string (postgresql://user@host/db or key=value pairs)") from None
-            if parts.get("password"):
+            if parts.get("password") or parts.get("sslpassword"):
                 raise ValueError("a dsn must not carry a password; put it into PGPASSWORD or a service file")
         return dsn
+
+    @field_validator("out", "model")
+    @classmethod
+    def _not_blank(cls, value: str | None) -> str | None:
+        if value is not None and not value.strip():
+            raise ValueError("must not be blank")
+        return value
 
     @field_validator("old_floor")
     @classmethod
@@ -128,31 +133,60 @@ class RunParams(BaseModel):
     def _consistent(self) -> "RunParams":
         from .contract import ScoreContract, check_floor_in_range
 
-        problems = []
         contract = ScoreContract(self.metric)
-        if self.old_floor is not None and self.scores is None:
-            check_floor_in_range(self.old_floor, contract)
-        given = [name for name in ("scores", "vectors") if getattr(self, name) is not None]
-        if self.dsn is not None or self.service is not None:
-            given.append("a database")
-        if "scores" in given and len(given) > 1:
-            problems.append(f"only one source of scores can be used, found {' and '.join(given)}")
-        if self.dsn is not None and self.service is not None:
-            problems.append("give either dsn or service, not both")
-        if (self.dsn is not None or self.service is not None) and self.table is None:
-            problems.append("a database needs `table`, the table with the vectors")
-        if self.table is not None and self.dsn is None and self.service is None:
-            problems.append("`table` needs a `dsn` or a `service`")
-        if (self.queries_sql is None) != (self.qrels_sql is None):
-            problems.append("queries_sql and qrels_sql go together")
-        if (self.queries is None) != (self.qrels is None) and self.labels is None and self.scores is None:
-            problems.append("queries and qrels go together, or beside a labels folder")
+        metric = contract.definition
+        if not metric.carries_floor:
+            raise ContractError(f"no floor on {metric.name!r}: {metric.reason}.")
+        if self.old_floor is not None and not metric.needs_unit_vectors:
+            check_floor_in_range(self.old_floor, contract)  # other metrics: once the vectors' lengths are known
+        problems = self._source_problems() + self._label_problems()
         if self.top_k is not None and self.top_k > self.k_max:
             # the cap the user gives is the fixed one; look at least as deep
             object.__setattr__(self, "k_max", self.top_k)
         if problems:
             raise ValueError("; ".join(problems))
         return self
+
+    def _given(self, *names: str) -> list[str]:
+        return [name for name in names if getattr(self, name) is not None]
+
+    def _source_problems(self) -> list[str]:
+        from .contract import metric_named
+
+        problems = []
+        database = bool(self._given("dsn", "service"))
+        sources = self._given("scores", "vectors") + (["a database"] if database else [])
+        if "scores" in sources and len(sources) > 1:
+            problems.append(f"only one source of scores can be used, found {' and '.join(sources)}")
+        if self.dsn is not None and self.service is not None:
+            problems.append("give either dsn or service, not both")
+        if database and self.table is None:
+            problems.append("a database needs `table`, the table with the vectors")
+        if self.table is not None and not database:
+            problems.append("`table` needs a `dsn` or a `service`")
+        if self.scores is None and metric_named(self.metric).to_cosine is None:
+            problems.append(f"the metric {self.metric!r} is for score files; vectors give cosine, L2 or inner product")
+        return problems
+
+    def _label_problems(self) -> list[str]:
+        problems = []
+        files, statements = self._given("labels", "queries", "qrels", "corpus"), self._given("queries_sql", "qrels_sql")
+        if self.scores is not None:
+            unused = [name for name in files + statements if name != "queries"]
+            if unused:
+                problems.append(f"a score file brings its own judgements: {', '.join(unused)} cannot be used with it")
+            return problems
+        if len(statements) == 1:
+            problems.append("queries_sql and qrels_sql go together")
+        if statements and files:
+            problems.append(f"labels come from SQL or from files, found {', '.join(statements + files)}")
+        if statements and not self._given("dsn", "service"):
+            problems.append("queries_sql and qrels_sql need a `dsn` or a `service`")
+        if self.labels is None and ("queries" in files) != ("qrels" in files):
+            problems.append("queries and qrels go together, or beside a labels folder")
+        if files == ["corpus"] and not statements:
+            problems.append("a corpus needs labels: queries and qrels, or a labels folder")
+        return problems
 
     @property
     def uses_sample(self) -> bool:
@@ -219,41 +253,6 @@ def parameters_from(namespace: Mapping[str, Any]) -> RunParams:
     return parameters({name: namespace[name] for name in RunParams.model_fields if name in namespace})
 
 
-def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn values into what JSON and a notebook's parameters cell can hold, or refuse them.
-
-    numpy scalars become Python's, tuples become lists, paths become text.
-
-    Examples
-    --------
-    >>> plain_values({"ks": (1, 5), "out": Path("runs")})
-    {'ks': [1, 5], 'out': 'runs'}
-    """
-    plain, problems = {}, []
-    for name, value in values.items():
-        try:
-            plain[name] = _plain(value)
-        except TypeError:
-            problems.append(f"{name}: {type(value).__name__} is no plain value (number, text, true/false, list)")
-    if problems:
-        raise ParameterError("parameters cannot be used:\n" + listed(problems))
-    return plain
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise TypeError(type(value).__name__)
-
-
 def read_config(path: Path) -> dict[str, Any]:
     """Read calibration.toml; `models` may list several models.
 
@@ -299,9 +298,3 @@ def _number_hint(found: object) -> str:
     except ValueError:
         return ""
     return f"; use {value:g}" if text.count(",") == 1 or scale != 1.0 else f"; use the number {value:g}, without quotes"
-
-
-def working_threads() -> int:
-    """Threads for numerical work: OMP_NUM_THREADS, else the processors there are, two at most."""
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    return int(given) if given.isdigit() and int(given) > 0 else min(2, os.cpu_count() or 1)

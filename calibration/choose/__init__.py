@@ -4,8 +4,8 @@ from .api import choose_floor
 from .certify import certify, labels_for_certificate
 from .counts import CountsTable, count_at_thresholds, survival
 from .gap import blocking, measure_gap
-from .heldout import cross_fit, folds_by_group
-from .outcome import PRESETS, Certificate, Costs, Gap, Gate, NoFloor, Recommendation
+from .heldout import cross_fit, folds_along, folds_by_group, held_out_cost
+from .outcome import PRESETS, Certificate, Costs, Gap, Gate, HeldOut, NoFloor, Recommendation
 from .policies import POLICIES, as_chooser
 from .rates import Rate, mean_over_queries, proportion
 from .rule import between_scores, empirical_cost, pick, smoothed_cost
@@ -19,6 +19,7 @@ __all__ = [
     "CountsTable",
     "Gap",
     "Gate",
+    "HeldOut",
     "NoFloor",
     "Rate",
     "Recommendation",
@@ -32,7 +33,9 @@ __all__ = [
     "count_at_thresholds",
     "cross_fit",
     "empirical_cost",
+    "folds_along",
     "folds_by_group",
+    "held_out_cost",
     "labels_for_certificate",
     "mean_over_queries",
     "measure_gap",

@@ -1,6 +1,7 @@
 """`choose_floor`: arrays in, a recommendation or the statement that there is none out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -8,8 +9,8 @@ import numpy.typing as npt
 from .certify import certify
 from .gap import blocking, measure_gap
 from .gate import PERMUTATIONS, permutation_gate
-from .outcome import Certificate, Costs, Gap, NoFloor, Recommendation
-from .rule import MIN_NOISE, MIN_RELEVANT, WINDOW, between_scores, pick, pooled_range
+from .outcome import Costs, Gap, NoFloor, Recommendation
+from .rule import MARGIN, MIN_NOISE, MIN_RELEVANT, WINDOW, between_scores, pick, pooled_range
 from .smooth import Floats
 
 RESAMPLES = 200
@@ -61,7 +62,7 @@ def choose_floor(
     Raises
     ------
     ValueError
-        NaN or plus infinity among the similarities, lengths that do not fit, costs out of range.
+        NaN or plus infinity among the similarities, lengths that do not fit, costs or shares out of range.
 
     Examples
     --------
@@ -71,115 +72,138 @@ def choose_floor(
     True
     """
     costs = Costs(miss_cost, false_cost, off_topic_share)
+    if permutations < 1:
+        raise ValueError(f"permutations is {permutations}, expected at least 1")
     relevant = _checked(best_relevant, "best_relevant")
     noise = _checked(far_noise, "far_noise")
     relevant_groups = _groups(groups, relevant, "groups", "r")
     far_groups = _groups(noise_groups, noise, "noise_groups", "n")
     gap = measure_gap(relevant, noise)
-    certificate = certify(relevant, None, groups=relevant_groups, target=target, confidence=confidence, top_k=top_k)
-    refusal = _too_little(relevant, noise, costs, gap, certificate)
-    if refusal is not None:
-        return refusal
-    seen = np.concatenate([relevant, noise, np.asarray([] if observed is None else observed, dtype=np.float64)])
-    if np.isfinite(relevant).sum() < MIN_RELEVANT or np.isfinite(noise).sum() < MIN_NOISE:
-        return _small(relevant, noise, seen, costs, gap, certificate)
-    gate, floors = permutation_gate(
-        relevant, noise, costs, relevant_groups=relevant_groups, noise_groups=far_groups, seed=seed, permutations=permutations
+    promise = partial(certify, relevant, groups=relevant_groups, target=target, confidence=confidence, top_k=top_k)
+    above, below = blocking(relevant, noise)
+    no_floor = partial(
+        NoFloor, costs=costs, gap=gap, certificate=promise(None), blocking_noise=above, blocking_relevant=below
     )
+    scored, heard = relevant[np.isfinite(relevant)], noise[np.isfinite(noise)]
+    if len(scored) == 0 or len(heard) == 0:
+        return no_floor(*_one_sided(scored))
+    seen = np.concatenate([relevant, noise, np.asarray([] if observed is None else observed, dtype=np.float64)])
+    if len(scored) < MIN_RELEVANT or len(heard) < MIN_NOISE:
+        few, needed = _too_few(len(scored), len(heard))
+        floor = _in_gap(gap, float(heard.max()), seen)
+        if floor is None:
+            return no_floor(f"{few}, and no gap between them is wide enough to stand in", needed)
+        said = f"{few}: the floor is a quarter up the gap between the extremes, and labels may still move it a lot"
+        return Recommendation(floor, costs, None, gap, promise(None), None, None, smoothed=False, caveats=(said,))
+    gate, held_out = permutation_gate(
+        relevant,
+        noise,
+        costs,
+        relevant_groups=relevant_groups,
+        noise_groups=far_groups,
+        seed=seed,
+        permutations=permutations,
+    )
+    no_floor = partial(no_floor, gate=gate, held_out=held_out)
     if not gate.passed:
-        above, below = blocking(relevant, noise)
-        return NoFloor(
-            f"no threshold is worth having: chosen on some queries and paid on others, it saves {gate.gain:.3f} per query over "
-            f"accepting everything or refusing everything, and relabelled bands save up to {gate.bar:.3f} by luck",
-            "a model or chunking that separates answers from noise better, corrected labels of the blocking queries, or more labels",
-            costs, gap, certificate, gate, above, below, floors,
-        )  # fmt: skip
+        return no_floor(
+            f"no threshold is worth having: chosen on some queries and paid on others, it saves {gate.gain:.3f} per "
+            f"query over accepting everything or refusing everything, and relabelled bands save up to {gate.bar:.3f} "
+            "by luck",
+            "a model or chunking that separates answers from noise better, corrected labels of the blocking queries, "
+            "or more labels",
+        )
     threshold, cost = pick(relevant, noise, costs)
     floor = between_scores(threshold, seen, window=WINDOW * pooled_range(relevant, noise))
-    if not (noise < floor).any():
-        return NoFloor(
-            f"the floor of least expected cost, {floor:.4g}, refuses none of the {len(noise)} noise similarities: accepting everything is as good",
-            "off-topic queries that lie lower, or a higher weight of false answers", costs, gap, certificate, gate, (), (), floors,
-        )  # fmt: skip
+    if not (heard < floor).any():
+        return no_floor(
+            f"the floor of least expected cost, {floor:.4g}, refuses none of the {len(heard)} noise similarities: "
+            "accepting everything is as good",
+            "off-topic queries that lie lower, or a higher weight of false answers",
+        )
     return Recommendation(
         floor=floor,
         costs=costs,
         expected_cost=cost,
         gap=gap,
-        certificate=certify(relevant, floor, groups=relevant_groups, target=target, confidence=confidence, top_k=top_k),
+        certificate=promise(floor),
         gate=gate,
         variability=_variability(relevant, noise, relevant_groups, far_groups, costs, seed),
         smoothed=True,
-        held_out_floors=floors,
+        held_out=held_out,
+        blocking_noise=above,
+        blocking_relevant=below,
     )
 
 
-def _small(
-    relevant: Floats, noise: Floats, seen: Floats, costs: Costs, gap: Gap, certificate: Certificate
-) -> Recommendation | NoFloor:
-    """Too few values to smooth: a quarter up the extreme gap when there is one."""
-    n_relevant, n_noise = int(np.isfinite(relevant).sum()), int(np.isfinite(noise).sum())
-    few = f"{n_relevant} best relevant and {n_noise} noise similarities are too few to smooth (at least {MIN_RELEVANT} and {MIN_NOISE})"
-    needed = f"{max(0, MIN_RELEVANT - n_relevant)} more answerable queries and {max(0, MIN_NOISE - n_noise)} more off-topic ones"
-    if gap.extreme is None or gap.extreme <= 0:
-        above, below = blocking(relevant, noise)
-        return NoFloor(f"{few}, and they overlap", needed, costs, gap, certificate, None, above, below)
-    top = float(noise[np.isfinite(noise)].max())
-    floor = between_scores(top + 0.25 * gap.extreme, seen, window=0.25 * gap.extreme)
-    if floor <= top:  # a gap too thin to stand in
-        return NoFloor(f"{few}, and the gap between them is narrower than rounding", needed, costs, gap, certificate)
-    return Recommendation(
-        floor=floor,
-        costs=costs,
-        expected_cost=None,
-        gap=gap,
-        certificate=Certificate(
-            certificate.target, certificate.confidence, certificate.n, certificate.bound, certificate.needed, certificate.top_k
-        ),
-        gate=None,
-        variability=None,
-        smoothed=False,
-        caveats=(f"{few}: the floor is a quarter up the gap between the extremes, and labels may still move it a lot",),
-    )
-
-
-def _too_little(
-    relevant: Floats, noise: Floats, costs: Costs, gap: Gap, certificate: Certificate
-) -> NoFloor | None:
-    if not np.isfinite(relevant).any():
-        return NoFloor(
+def _one_sided(scored: Floats) -> tuple[str, str]:
+    """Give reason and need where one of the bands has no score."""
+    if len(scored) == 0:
+        return (
             "no relevant passage was scored within the cap, so nothing says what a floor must keep",
-            "answerable queries whose relevant passages are in the corpus", costs, gap, certificate,
-        )  # fmt: skip
-    if not np.isfinite(noise).any():
-        bound = float(relevant[np.isfinite(relevant)].min())
-        return NoFloor(
-            f"no noise was measured, so nothing says what a floor should refuse; the labels only bound it from above, by {bound:.4g}",
-            f"{MIN_NOISE} off-topic queries, or a model to embed the bundled probe queries", costs, gap, certificate,
-        )  # fmt: skip
-    return None
+            "answerable queries whose relevant passages are in the corpus",
+        )
+    return (
+        "no noise was measured, so nothing says what a floor should refuse; the labels only bound it from above, by "
+        f"{scored.min():.4g}",
+        f"{MIN_NOISE} off-topic queries, or a model to embed the bundled probe queries",
+    )
+
+
+def _too_few(n_relevant: int, n_noise: int) -> tuple[str, str]:
+    """Say what is too little to smooth, and how much more would do."""
+    missing = {"answerable": MIN_RELEVANT - n_relevant, "off-topic": MIN_NOISE - n_noise}
+    return (
+        f"{n_relevant} best relevant and {n_noise} noise similarities are too few to smooth (at least {MIN_RELEVANT} "
+        f"and {MIN_NOISE})",
+        " and ".join(f"{count} more {kind} queries" for kind, count in missing.items() if count > 0),
+    )
+
+
+def _in_gap(gap: Gap, top: float, seen: Floats) -> float | None:
+    """Go a quarter up the extreme gap; None without a gap, or with one too thin to keep clear of the scores."""
+    if gap.extreme is None or gap.extreme <= 0:
+        return None
+    floor = between_scores(top + 0.25 * gap.extreme, seen, window=0.25 * gap.extreme)
+    return floor if floor - top > MARGIN / 2 else None
 
 
 def _variability(
-    relevant: Floats, noise: Floats, relevant_groups: npt.NDArray[np.str_], noise_groups: npt.NDArray[np.str_], costs: Costs, seed: int
-) -> tuple[float, float]:
+    relevant: Floats,
+    noise: Floats,
+    relevant_groups: npt.NDArray[np.str_],
+    noise_groups: npt.NDArray[np.str_],
+    costs: Costs,
+    seed: int,
+) -> tuple[float, float] | None:
+    """5th and 95th percentile of the chosen threshold over resampled groups."""
     rng = np.random.default_rng(seed)
+    draw_relevant, draw_noise = _resampler(relevant_groups, rng), _resampler(noise_groups, rng)
     floors = []
     for _ in range(RESAMPLES):
-        drawn = relevant[_resample(relevant_groups, rng)]
-        far = noise[_resample(noise_groups, rng)]
+        drawn, far = relevant[draw_relevant()], noise[draw_noise()]
         if np.isfinite(drawn).sum() >= 2 and np.isfinite(far).sum() >= 2:
             floors.append(pick(drawn, far, costs)[0])
-    low, high = np.quantile(floors, [0.05, 0.95]) if floors else (np.nan, np.nan)
+    if not floors:
+        return None
+    low, high = np.quantile(floors, [0.05, 0.95])
     return float(low), float(high)
 
 
-def _resample(groups: npt.NDArray[np.str_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    names, codes = np.unique(groups, return_inverse=True)
+def _resampler(groups: npt.NDArray[np.str_], rng: np.random.Generator) -> Callable[[], npt.NDArray[np.int64]]:
+    """Prepare draws of as many groups as there are, with replacement, as positions of their queries."""
+    _, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(len(names) + 1))
-    drawn = rng.integers(0, len(names), len(names))
-    return np.concatenate([order[starts[i] : starts[i + 1]] for i in drawn])
+    starts = np.cumsum(sizes) - sizes
+
+    def draw() -> npt.NDArray[np.int64]:
+        drawn = rng.integers(0, len(sizes), len(sizes))
+        counts = sizes[drawn]
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        positions: npt.NDArray[np.int64] = order[np.repeat(starts[drawn], counts) + within]
+        return positions
+
+    return draw
 
 
 def _checked(values: npt.ArrayLike, name: str) -> Floats:
@@ -187,16 +211,17 @@ def _checked(values: npt.ArrayLike, name: str) -> Floats:
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}, expected one value per query")
     if np.isnan(array).any() or np.isposinf(array).any():
-        raise ValueError(f"{name} holds {int((np.isnan(array) | np.isposinf(array)).sum())} NaN or infinite values; leave them out and count them")
+        bad = int((np.isnan(array) | np.isposinf(array)).sum())
+        raise ValueError(f"{name} holds {bad} NaN or infinite values; leave them out and count them")
     return array
 
 
-def _groups(groups: Sequence[object] | npt.ArrayLike | None, values: Floats, name: str, prefix: str) -> npt.NDArray[np.str_]:
+def _groups(
+    groups: Sequence[object] | npt.ArrayLike | None, values: Floats, name: str, prefix: str
+) -> npt.NDArray[np.str_]:
     if groups is None:
         return np.array([f"{prefix}{i}" for i in range(len(values))], dtype=np.str_)
-    array = np.asarray(groups, dtype=np.str_)
+    array = np.asarray(groups, dtype=str)
     if array.shape != values.shape:
         raise ValueError(f"{name} has {len(array)} labels for {len(values)} queries")
     return array
-
-

@@ -54,9 +54,18 @@ def certify(
 def labels_for_certificate(target: float, confidence: float) -> int:
     """Smallest number of query groups that can certify the target, with no miss among them.
 
+    Raises
+    ------
+    ValueError
+        A share outside of (0, 1).
+
     Examples
     --------
     >>> [labels_for_certificate(target, 0.9) for target in (0.8, 0.9, 0.95)]
     [11, 22, 45]
     """
-    return math.ceil(math.log(1.0 - confidence) / math.log(target))
+    if not (0.0 < target < 1.0 and 0.0 < confidence < 1.0):
+        raise ValueError(
+            f"target {target!r} and confidence {confidence!r}: expected shares between 0 and 1, both excluded"
+        )
+    return math.ceil(math.log(1.0 - confidence) / math.log(target) - 1e-9)

@@ -69,7 +69,7 @@ def count_at_thresholds(scores: npt.ArrayLike, positive: npt.ArrayLike) -> Count
 
 
 def survival(values: npt.ArrayLike, thresholds: npt.ArrayLike) -> Counts:
-    """Number of values at or above each threshold; minus infinity and NaN never are.
+    """Count the values at or above each threshold; minus infinity and NaN never are.
 
     Examples
     --------

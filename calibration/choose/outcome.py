@@ -1,6 +1,6 @@
 """What choosing a floor gives back: a recommendation, or the plain statement that these labels support none."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 Verdict = Literal["clean", "narrow", "overlapping", "none"]
@@ -96,12 +96,29 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Gate:
-    """The permutation gate: is the cross-fitted gain more than relabelled bands give by luck?"""
+    """The permutation gate: whether the cross-fitted gain is more than relabelled bands give by luck."""
 
     gain: float
     bar: float
     permutations: int
     passed: bool
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Floors that were chosen without some of the queries, and the queries each was chosen without.
+
+    Attributes
+    ----------
+    floors : tuple of float or None
+        One per fold; None where the other folds gave nothing to choose on.
+    relevant_folds, noise_folds : tuple of int
+        Fold of each value of the two bands, in their order.
+    """
+
+    floors: tuple[float | None, ...]
+    relevant_folds: tuple[int, ...]
+    noise_folds: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -112,12 +129,16 @@ class Recommendation:
     ----------
     floor : float
         Inclusive lower bound on similarity.
-    expected_cost : float
-        Smoothed expected cost per query at the floor.
+    expected_cost : float or None
+        Smoothed expected cost per query at the floor; None for a very small sample.
     variability : tuple of float or None
         5th and 95th percentile of the floor over resampled query groups; variability, not a promise.
     smoothed : bool
         Whether the smoothed rule chose; otherwise a quarter up the extreme gap of a very small sample.
+    held_out : HeldOut or None
+        Floors of the same procedure on folds; None for a very small sample.
+    blocking_noise, blocking_relevant : tuple of int
+        Positions in the two bands of the values that overlap, worst first.
     """
 
     floor: float
@@ -128,13 +149,20 @@ class Recommendation:
     gate: Gate | None
     variability: tuple[float, float] | None
     smoothed: bool
-    held_out_floors: tuple[float | None, ...] = ()
+    held_out: HeldOut | None = None
+    blocking_noise: tuple[int, ...] = ()
+    blocking_relevant: tuple[int, ...] = ()
     caveats: tuple[str, ...] = ()
 
     @property
     def status(self) -> Literal["certified", "uncertified"]:
         """Whether the promise of the certificate covers this floor."""
         return "certified" if self.certificate.certified else "uncertified"
+
+    @property
+    def held_out_floors(self) -> tuple[float | None, ...]:
+        """Floors of the folds; empty without any."""
+        return () if self.held_out is None else self.held_out.floors
 
 
 @dataclass(frozen=True)
@@ -147,8 +175,10 @@ class NoFloor:
         A full sentence.
     needed : str
         What would change the answer.
-    blocking : tuple of int
-        Positions in the noise, then in best relevant, of the values that stand in each other's way.
+    held_out : HeldOut or None
+        Floors of the folds, where the gate was tried.
+    blocking_noise, blocking_relevant : tuple of int
+        Positions in the two bands of the values that overlap, worst first.
     """
 
     reason: str
@@ -157,9 +187,9 @@ class NoFloor:
     gap: Gap
     certificate: Certificate | None = None
     gate: Gate | None = None
+    held_out: HeldOut | None = None
     blocking_noise: tuple[int, ...] = ()
     blocking_relevant: tuple[int, ...] = ()
-    held_out_floors: tuple[float | None, ...] = field(default=())
 
     @property
     def floor(self) -> None:
@@ -170,3 +200,8 @@ class NoFloor:
     def status(self) -> Literal["none"]:
         """Always "none"."""
         return "none"
+
+    @property
+    def held_out_floors(self) -> tuple[float | None, ...]:
+        """Floors of the folds; empty without any."""
+        return () if self.held_out is None else self.held_out.floors

@@ -19,8 +19,10 @@ def max_f(beta: float) -> Policy:
         if len(table.thresholds) == 0:
             return None
         weight = beta * beta
-        score = (1 + weight) * table.true_positives / (
-            weight * table.positives + table.true_positives + table.false_positives
+        score = (
+            (1 + weight)
+            * table.true_positives
+            / (weight * table.positives + table.true_positives + table.false_positives)
         )
         return float(table.thresholds[int(np.argmax(score))])
 
@@ -61,7 +63,7 @@ def conformal(share: float) -> Policy:
     """Split-conformal threshold: the (n + 1)-corrected lower quantile of best relevant."""
 
     def choose(relevant: Floats, noise: Floats) -> float | None:
-        at = int(np.floor((1.0 - share) * (len(relevant) + 1)))
+        at = int(np.floor((1.0 - share) * (len(relevant) + 1) + 1e-9))
         if at < 1:
             return None
         value = float(np.sort(relevant)[at - 1])
@@ -72,9 +74,11 @@ def conformal(share: float) -> Policy:
 
 def middle_of_extreme_gap(relevant: Floats, noise: Floats) -> float | None:
     """Halfway between the strongest noise and the weakest answer; None when they overlap."""
-    if len(noise) == 0 or len(relevant) == 0 or not noise.max() < relevant.min():
+    top = float(np.max(noise, initial=-np.inf))
+    bottom = float(np.min(relevant, initial=np.inf))
+    if not -np.inf < top < bottom < np.inf:
         return None
-    return float((noise.max() + relevant.min()) / 2)
+    return (top + bottom) / 2.0
 
 
 def fixed(value: float) -> Policy:

@@ -46,8 +46,8 @@ def mean_over_queries(
 ) -> Rate:
     """Mean of a per-query figure in [0, 1] with a bootstrap interval over groups.
 
-    The interval is never narrower than the Wilson interval of as many queries, so that five perfect queries do not look
-    like certainty.
+    Where resampling cannot vary, the interval is the Wilson interval of as many queries, so that five perfect queries
+    do not look like certainty.
     """
     array = np.asarray(values, dtype=np.float64)
     n = len(array)

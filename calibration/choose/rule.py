@@ -18,7 +18,7 @@ MIN_NOISE = 20
 
 
 def smoothed_cost(relevant: npt.ArrayLike, noise: npt.ArrayLike, thresholds: Floats, costs: Costs) -> Floats:
-    """Expected cost per query at each threshold, from smoothed bands.
+    """Give the expected cost per query at each threshold, from smoothed bands.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def pick(relevant: npt.ArrayLike, noise: npt.ArrayLike, costs: Costs) -> tuple[f
     """
     relevant = np.asarray(relevant, dtype=np.float64)
     noise = np.asarray(noise, dtype=np.float64)
-    finite = np.concatenate([relevant[np.isfinite(relevant)], noise[np.isfinite(noise)]])
-    reach = 0.15 * pooled_range(relevant, noise)
-    grid = np.linspace(finite.min() - reach, finite.max() + reach, GRID)
+    low, high = _ends(relevant, noise)
+    reach = 0.15 * (high - low)
+    grid = np.linspace(low - reach, high + reach, GRID)
     cost = smoothed_cost(relevant, noise, grid, costs)
     best = int(np.argmin(cost))
     if costs.miss_weight > costs.false_weight:
@@ -76,7 +76,9 @@ def pick(relevant: npt.ArrayLike, noise: npt.ArrayLike, costs: Costs) -> tuple[f
     return float(grid[best]), float(cost[best])
 
 
-def between_scores(threshold: float, observed: npt.ArrayLike, *, window: float = np.inf, margin: float = MARGIN) -> float:
+def between_scores(
+    threshold: float, observed: npt.ArrayLike, *, window: float = np.inf, margin: float = MARGIN
+) -> float:
     """Move a threshold off observed scores, downward, to the shortest decimal that keeps its distance.
 
     A floor equal to an observed score drops or keeps that passage by the rounding of whoever computes it.
@@ -103,7 +105,7 @@ def between_scores(threshold: float, observed: npt.ArrayLike, *, window: float =
     highs = np.append(scores[below:above], np.inf)[::-1]
     lows = np.append(scores[below:above][::-1], scores[below - 1] if below > 0 else -np.inf)
     top = np.minimum(highs - margin, threshold)
-    low = lows + margin
+    low = np.maximum(lows + margin, bottom)
     wide = np.flatnonzero(top >= low)
     if len(wide) == 0:
         at = int(np.argmax(np.minimum(highs, threshold) - np.maximum(lows, bottom)))
@@ -117,12 +119,17 @@ def _shortest(low: float, high: float) -> float:
     """Shortest decimal in [low, high], from three places on, rounded down from `high`."""
     for digits in range(3, 12):
         candidate = float(np.floor(high * 10.0**digits) / 10.0**digits)
-        if candidate >= low:
+        if low <= candidate <= high:  # rounding may lift a number an ulp above `high`
             return candidate
     return (low + high) / 2.0
 
 
 def pooled_range(relevant: Floats, noise: Floats) -> float:
     """Distance between the lowest and the highest finite value of both bands; 0 without any."""
+    low, high = _ends(relevant, noise)
+    return high - low
+
+
+def _ends(relevant: Floats, noise: Floats) -> tuple[float, float]:
     finite = np.concatenate([relevant[np.isfinite(relevant)], noise[np.isfinite(noise)]])
-    return float(np.ptp(finite)) if len(finite) else 0.0
+    return (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 NOISE_LEVEL = 0.2
-"""Level of the one-sided paired sign test. Against K max a smaller K can only lose, so three lost queries (0.5 ** 3) are
-no longer noise; stricter levels would give up five answers in silence."""
+"""Level of the one-sided paired sign test. Against K max a smaller K can only lose, so three lost queries (0.5 ** 3)
+are no longer noise; stricter levels would give up five answers in silence."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class TopK:
     hits : tuple of int
         Answerable queries that keep a relevant passage at each K from 1 to `k_max`, with the floor in place.
     chosen_by : str
-        "budget" (given by the user), "labels", or "default" (no answerable query to choose on).
+        "budget" (given by the user), "labels", or "default" (no answerable query keeps an answer at any K).
     """
 
     value: int
@@ -50,12 +50,12 @@ def choose_top_k(
     """
     rank = np.asarray(ranks, dtype=np.float64)
     kept = np.asarray(survives_floor, dtype=np.bool_)
-    reach = max(k_max, budget or 1)
+    reach = k_max if budget is None else max(k_max, budget)
     hits = tuple(int((kept & (rank <= k)).sum()) for k in range(1, reach + 1))
     if budget is not None:
         return TopK(budget, reach, hits, len(rank), "budget")
-    if len(rank) == 0:
-        return TopK(min(default, k_max), reach, hits, 0, "default")
+    if hits[-1] == 0:
+        return TopK(min(default, k_max), reach, hits, len(rank), "default")
     for k, found in enumerate(hits, start=1):
         lost = hits[-1] - found
         if lost == 0 or (0.5**lost > NOISE_LEVEL and found > 0):

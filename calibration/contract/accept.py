@@ -5,6 +5,8 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import ContractError
+
 DEFAULT_TOLERANCE = 1e-6
 """On the similarity scale. Storage as float32 moves a cosine by about 1e-7, so a floor may not decide within 1e-6."""
 
@@ -25,7 +27,7 @@ def decide(
     Parameters
     ----------
     similarity : array_like of float
-        Higher is better; NaN and None mean "not scored". 0.0 is a value.
+        Higher is better; None, NaN and infinities mean "not scored". 0.0 is a value.
     floor : float or None
         None accepts every scored candidate. 0.0 is a floor.
     inclusive : bool
@@ -38,6 +40,11 @@ def decide(
     ndarray of int8
         `Decision` values, the shape of `similarity`.
 
+    Raises
+    ------
+    ContractError
+        The floor is NaN: a missing floor is None, and NaN would reject everything in silence.
+
     Examples
     --------
     >>> decide([0.41, None, 0.0, 0.12], 0.3).tolist()
@@ -46,20 +53,22 @@ def decide(
     ([1], [0])
     """
     values = np.asarray(similarity, dtype=np.float64)
-    scored = ~np.isnan(values)
+    scored = np.isfinite(values)
+    if floor is not None and np.isnan(floor):
+        raise ContractError("the floor is NaN, expected a number, or None for no floor.")
     if floor is None:
         passed = scored
     elif inclusive:
-        passed = values >= floor - tolerance  # NaN compares false
+        passed = values >= lowest_accepted(floor, tolerance=tolerance)
     else:
-        passed = values > floor + tolerance
+        passed = values >= lowest_accepted(floor, inclusive=False, tolerance=tolerance)
     return np.where(scored, np.where(passed, Decision.ACCEPTED, Decision.REJECTED), Decision.NOT_SCORED).astype(np.int8)
 
 
 def accept(
     similarity: npt.ArrayLike, floor: float | None, *, inclusive: bool = True, tolerance: float = DEFAULT_TOLERANCE
 ) -> npt.NDArray[np.bool_]:
-    """Tell which candidates are accepted; NaN and None never are.
+    """Tell which candidates are accepted; those without a score never are.
 
     Examples
     --------
@@ -70,6 +79,17 @@ def accept(
         decide(similarity, floor, inclusive=inclusive, tolerance=tolerance) == Decision.ACCEPTED
     )
     return decisions
+
+
+def lowest_accepted(floor: float, *, inclusive: bool = True, tolerance: float = DEFAULT_TOLERANCE) -> float:
+    """Give the smallest number that passes a floor, so that sorted similarities can be counted by one comparison.
+
+    Examples
+    --------
+    >>> lowest_accepted(0.5, tolerance=0.25), lowest_accepted(0.5, inclusive=False, tolerance=0.25) > 0.75
+    (0.25, True)
+    """
+    return floor - tolerance if inclusive else float(np.nextafter(floor + tolerance, np.inf))
 
 
 def on_boundary(

@@ -81,5 +81,5 @@ def metric_named(name: str) -> Metric:
         return METRICS[name]
     except KeyError:
         close = difflib.get_close_matches(str(name), METRICS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = f"; did you mean {close[0]!r}?" if close else "."
         raise ContractError(f"unknown metric {name!r}{hint} Known metrics: {', '.join(METRICS)}.") from None

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ContractError
-from .accept import DEFAULT_TOLERANCE, accept, decide
-from .metrics import Metric, metric_named
+from .accept import DEFAULT_TOLERANCE, Decision, decide, lowest_accepted
+from .metrics import METRICS, Metric, metric_named
 
 Normalisation = Literal["none", "query_unit_l2", "document_unit_l2", "query_and_document_unit_l2"]
 UNIT: Normalisation = "query_and_document_unit_l2"
@@ -79,9 +79,7 @@ class ScoreContract:
         >>> ScoreContract("cosine_distance").similarity([0.05, 0.25, 0.85]).round(6).tolist()
         [0.95, 0.75, 0.15]
         """
-        metric = self.definition
-        if not metric.carries_floor:
-            raise ContractError(f"no floor on {metric.name!r}: {metric.reason}.")
+        metric = self._floor_carrier()
         raw = np.asarray(score, dtype=np.float64)
         if metric.to_cosine is None or not self.on_cosine_scale:
             return raw if metric.higher_is_better else -raw
@@ -91,22 +89,35 @@ class ScoreContract:
 
     def raw(self, similarity: float) -> float:
         """Convert one similarity (a floor, say) back to the backend's own number, at full precision."""
-        metric = self.definition
+        metric = self._floor_carrier()
         if metric.from_cosine is not None and self.on_cosine_scale:
-            return float(metric.from_cosine(np.float64(similarity)))
+            return float(metric.from_cosine(np.array(similarity, dtype=np.float64)))
         return similarity if metric.higher_is_better else -similarity
 
     def accept(self, similarity: npt.ArrayLike, floor: float | None) -> npt.NDArray[np.bool_]:
         """`accept` with this contract's comparison and tolerance."""
-        return accept(similarity, floor, inclusive=self.threshold_inclusive, tolerance=self.tolerance)
+        accepted: npt.NDArray[np.bool_] = self.decide(similarity, floor) == Decision.ACCEPTED
+        return accepted
 
     def decide(self, similarity: npt.ArrayLike, floor: float | None) -> npt.NDArray[np.int8]:
-        """`decide` with this contract's comparison and tolerance."""
+        """`decide` with this contract's comparison and tolerance; a floor on scores that carry none is refused."""
+        if floor is not None:
+            self._floor_carrier()
         return decide(similarity, floor, inclusive=self.threshold_inclusive, tolerance=self.tolerance)
+
+    def lowest_accepted(self, floor: float) -> float:
+        """`lowest_accepted` with this contract's comparison and tolerance."""
+        return lowest_accepted(floor, inclusive=self.threshold_inclusive, tolerance=self.tolerance)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, with the derived direction and scale."""
         return {**asdict(self), "higher_is_better": self.definition.higher_is_better, "scale": self.scale}
+
+    def _floor_carrier(self) -> Metric:
+        metric = self.definition
+        if not metric.carries_floor:
+            raise ContractError(f"no floor on {metric.name!r}: {metric.reason}.")
+        return metric
 
 
 def check_cosine_range(cosine: npt.NDArray[np.float64], *, slack: float = 1e-3) -> None:
@@ -121,13 +132,14 @@ def check_cosine_range(cosine: npt.NDArray[np.float64], *, slack: float = 1e-3) 
         worst = cosine[outside][np.argmax(np.abs(cosine[outside]))]
         raise ContractError(
             f"{int(outside.sum())} of {cosine.size} values lie outside [-1, 1] for a cosine similarity (for example "
-            f"{worst:.6g}): the vectors are not of unit length, or the declared metric is wrong. Declare the metric the "
-            "backend returns, or normalise the vectors."
+            f"{worst:.6g}): the vectors are not of unit length, or the declared metric is wrong. Declare the metric "
+            "the backend returns, or normalise the vectors."
         )
 
 
 def check_floor_in_range(floor: float, contract: ScoreContract) -> None:
-    """Refuse a floor that no similarity of this contract can meet, such as a percentage."""
+    """Refuse a floor that no similarity of this contract can meet, such as a percentage, or any on rank-only scores."""
+    contract.raw(floor)
     if not np.isfinite(floor):
         raise ContractError(f"floor {floor} is not a finite number.")
     if contract.on_cosine_scale and not -1.0 <= floor <= 1.0:
@@ -144,20 +156,16 @@ def conversions(floor: float, contract: ScoreContract) -> list[dict[str, Any]]:
         metric, operator (the comparison that accepts), value (unrounded).
     """
     if not contract.on_cosine_scale:
-        metric = contract.definition
         value = contract.raw(floor)
+        metric = contract.definition
         return [{"metric": metric.name, "operator": _operator(metric, contract), "value": value}]
     unit = contract.normalisation == UNIT
-    rows = []
-    for name in ("cosine_similarity", "cosine_distance", "l2", "squared_l2", "inner_product", "negative_inner_product"):
-        metric = metric_named(name)
-        if metric.needs_unit_vectors and not unit:
-            continue
-        if metric.from_cosine is None:
-            continue
-        value = float(metric.from_cosine(np.float64(floor)))
-        rows.append({"metric": name, "operator": _operator(metric, contract), "value": value})
-    return rows
+    cosine = np.array(floor, dtype=np.float64)
+    return [
+        {"metric": metric.name, "operator": _operator(metric, contract), "value": float(metric.from_cosine(cosine))}
+        for metric in METRICS.values()
+        if metric.from_cosine is not None and (unit or not metric.needs_unit_vectors)
+    ]
 
 
 def _operator(metric: Metric, contract: ScoreContract) -> str:

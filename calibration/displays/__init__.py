@@ -4,11 +4,12 @@ from .answer import AnswerDisplay
 from .bands import BandsDisplay
 from .base import Display, FigureDisplay, TableDisplay
 from .caveats import CaveatsDisplay
-from .comparison import ComparisonDisplay, ModelBandsDisplay
+from .comparison import ComparisonDisplay
 from .conversions import ConversionsDisplay
 from .curves import CurvesDisplay
 from .failures import FailuresDisplay
 from .gap import GapDisplay
+from .modelbands import ModelBandsDisplay
 from .noise import NoiseDisplay
 from .policies import PoliciesDisplay
 from .rates import RatesDisplay

@@ -6,7 +6,7 @@ from ..choose import NoFloor, Rate
 from ..studies.model import Calibration
 from .base import Display, style, unseen
 from .tables import templates
-from .texts import counted, exact, interval, out_of, percent, shorten
+from .texts import counted, exact, interval, out_of, percent, short, shorten
 
 STATUS = {"certified": "Certified floor", "uncertified": "Floor, not certified", "none": "No floor"}
 CAP = {
@@ -64,8 +64,8 @@ class AnswerDisplay(Display):
         if found.floor is None:
             return f"With K = {found.top_k.value} alone, {out_of(rate)} answerable questions get a relevant passage."
         said = (
-            f"At {exact(found.floor)} and K = {found.top_k.value}, {rate.numerator:g} of the {rate.denominator} answerable "
-            "questions that chose it keep a relevant passage"
+            f"At {exact(found.floor)} and K = {found.top_k.value}, {rate.numerator:g} of the {rate.denominator} "
+            "answerable questions that chose it keep a relevant passage"
         )
         held_out = unseen(found)
         if held_out is None:
@@ -78,8 +78,8 @@ class AnswerDisplay(Display):
         parts = [
             _refusal(rates["false_answer_rate_off_topic"], "off-topic question"),
             _refusal(rates["false_answer_rate_probes"], "off-topic probe question"),
-            _refusal(rates["false_answer_rate_missing_answer"], "on-topic question whose answer is missing", "on-topic questions whose answer is missing"),
-        ]  # fmt: skip
+            _refusal(rates["false_answer_rate_missing_answer"], "on-topic question", ending=" whose answer is missing"),
+        ]
         known = [part for part in parts if part]
         return "Refused: " + "; ".join(known) + "." if known else "No off-topic question was measured."
 
@@ -89,8 +89,9 @@ class AnswerDisplay(Display):
             return ""
         if promise.certified and promise.bound is not None:
             return (
-                f"With {percent(promise.confidence)} confidence, at least {percent(promise.target)} of such questions keep a relevant "
-                f"passage at any floor up to {promise.bound:.4g} with the cap at {promise.top_k} ({promise.n} groups of queries)."
+                f"With {percent(promise.confidence)} confidence, at least {percent(promise.target)} of such questions "
+                f"keep a relevant passage at any floor up to {short(promise.bound)} with the cap at {promise.top_k} "
+                f"({counted(promise.n, 'group')} of queries)."
             )
         return ""
 
@@ -110,11 +111,9 @@ class AnswerDisplay(Display):
     def _corpus(self) -> str:
         scores = self.calibration.scores
         noun = "document" if scores.level == "document" else "passage"
-        return (
-            "unknown: only candidate lists were given"
-            if scores.n_documents is None
-            else counted(scores.n_documents, noun)
-        )
+        if scores.n_documents is None:
+            return "unknown: only candidate lists were given"
+        return counted(scores.n_documents, noun)
 
     def _repr_html_(self) -> str:
         found = self.calibration
@@ -141,8 +140,8 @@ class AnswerDisplay(Display):
         )
 
 
-def _refusal(false_answers: Rate, noun: str, plural: str | None = None) -> str:
+def _refusal(false_answers: Rate, noun: str, *, ending: str = "") -> str:
     if false_answers.denominator == 0:
         return ""
     n = false_answers.denominator
-    return f"{n - false_answers.numerator:g} of {counted(n, noun, plural)}"
+    return f"{n - false_answers.numerator:g} of {counted(n, noun)}{ending}"

@@ -181,7 +181,8 @@ def _row_label(ax: "Axes", base: float, label: str, n: int, scored: int, colour:
     if 0 < scored < n:
         said += f", {n - scored} not scored"
     ax.annotate(
-        said, (0, base + 0.93), xycoords=("axes fraction", "data"), ha="left", va="top", color=colour, fontsize=8.5, zorder=5,
+        said, (0, base + 0.93), xycoords=("axes fraction", "data"), ha="left", va="top", color=colour, fontsize=8.5,
+        zorder=5,
         bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
     )  # fmt: skip
 

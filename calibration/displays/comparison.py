@@ -1,8 +1,7 @@
 """Several models side by side: each has its own floor, and none carries."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
@@ -10,10 +9,15 @@ from ..studies.model import Calibration
 from .base import FigureDisplay, style, unseen
 from .palette import COLOUR
 from .tables import table_html
-from .texts import exact, interval, out_of, percent, short, shorten
+from .texts import exact, interval, out_of, percent, records, short, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+CARRIED = [
+    "from_model", "to_model", "floor", "hits", "n_answerable", "empty", "false_answers", "n_off_topic", "verdict",
+]  # fmt: skip
 
 
 class Compared(Protocol):
@@ -48,22 +52,18 @@ class ComparisonDisplay(FigureDisplay):
         carried = self._others()
         if len(carried) == 0:
             return "There is one model only, so no floor can be carried."
-        missed = (
-            carried.assign(share=(carried["n_answerable"] - carried["hits"]) / carried["n_answerable"])
-            .nlargest(1, "share")
-            .iloc[0]
-        )
-        false = carried.assign(share=carried["false_answers"] / carried["n_off_topic"]).nlargest(1, "share").iloc[0]
+        missed, false = self._worst("n_answerable", "hits"), self._worst("n_off_topic", "false_answers", most=True)
         return (
-            f"Each row is one model's floor, each column the model it is used under. {_carried(missed)} keeps {missed['hits']} of "
-            f"{missed['n_answerable']} answers; {_carried(false)} answers {false['false_answers']} of {false['n_off_topic']} off-topic queries. "
-            "A floor belongs to one model."
+            f"Each row is one model's floor, each column the model it is used under. {_carried(missed)} keeps "
+            f"{missed['hits']} of {missed['n_answerable']} answers; {_carried(false)} answers {false['false_answers']} "
+            f"of {false['n_off_topic']} off-topic queries. A floor belongs to one model."
         )
 
     @property
     def alt(self) -> str:
         """The figure in words."""
-        return f"Matrix of answers kept when the floor of one of {len(self.comparison.calibrations)} models is used under another. {self.caption}"
+        n = len(self.comparison.calibrations)
+        return f"Matrix of answers kept when the floor of one of {n} models is used under another. {self.caption}"
 
     def _names(self) -> list[str]:
         return [found.name for found in self.comparison.calibrations]
@@ -86,33 +86,16 @@ class ComparisonDisplay(FigureDisplay):
         others = self._others()
         return pd.concat([pd.DataFrame(own), others], ignore_index=True) if own else others
 
-    def _draw(self, ax: "Axes", *, narrow: bool) -> None:
-        from matplotlib.patches import Rectangle
+    def _worst(self, whole: str, part: str, *, most: bool = False) -> dict[str, Any]:
+        """Give the pair of models that keeps the smallest (or largest) share."""
+        rows = records(self._others())
+        return (max if most else min)(rows, key=lambda row: row[part] / row[whole] if row[whole] else 0.5)
 
+    def _draw(self, ax: "Axes", *, narrow: bool) -> None:
         names = self._names()
-        for row in self._cells().itertuples():
-            if row.from_model not in names or row.to_model not in names:
-                continue
-            x, y = names.index(row.to_model), len(names) - 1 - names.index(row.from_model)
-            kept = row.hits / row.n_answerable if row.n_answerable else np.nan
-            own = row.from_model == row.to_model
-            ax.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor=COLOUR["relevant"], alpha=0.0 if np.isnan(kept) else 0.06 + 0.4 * kept,
-                                   linewidth=0))  # fmt: skip
-            if own:
-                ax.add_patch(
-                    Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, fill=False, edgecolor=COLOUR["ink"], linewidth=1.4)
-                )
-            ax.text(
-                x,
-                y + 0.14,
-                f"{row.hits:g} of {row.n_answerable:g} kept" if not narrow else f"{row.hits:g}/{row.n_answerable:g}",
-                ha="center",
-                va="center",
-                fontweight="bold",
-                fontsize=9,
-            )
-            ax.text(x, y - 0.2, f"{row.false_answers:g} of {row.n_off_topic:g} false" if not narrow else f"false {row.false_answers:g}/{row.n_off_topic:g}",
-                    ha="center", va="center", fontsize=7.5, color=COLOUR["ink"])  # fmt: skip
+        for row in records(self._cells()):
+            if row["from_model"] in names and row["to_model"] in names:
+                _cell(ax, names.index(row["to_model"]), len(names) - 1 - names.index(row["from_model"]), row, narrow)
         across, down = (10, 12) if narrow else (20, 28)
         ax.set_xticks(range(len(names)), [shorten(name, across) for name in names])
         floors = {
@@ -131,17 +114,6 @@ class ComparisonDisplay(FigureDisplay):
             spine.set_visible(False)
 
     def _table(self) -> Markup:
-        columns = [
-            "from_model",
-            "to_model",
-            "floor",
-            "hits",
-            "n_answerable",
-            "empty",
-            "false_answers",
-            "n_off_topic",
-            "verdict",
-        ]
         carried = self._others()
         headers = {
             "from_model": "floor of",
@@ -150,7 +122,7 @@ class ComparisonDisplay(FigureDisplay):
             "n_off_topic": "of off-topic",
         }
         return table_html(
-            carried[[column for column in columns if column in carried]], "Floors under other models", headers=headers
+            carried[[column for column in CARRIED if column in carried]], "Floors under other models", headers=headers
         )
 
     def _repr_html_(self) -> str:
@@ -158,7 +130,23 @@ class ComparisonDisplay(FigureDisplay):
         return f'{style()}<div class="cal cal-tables">{own}</div>{super()._repr_html_()}'
 
 
-def _carried(row: pd.Series) -> str:
+def _cell(ax: "Axes", x: int, y: int, row: dict[str, Any], narrow: bool) -> None:
+    """Fill one cell: both counts as text, the share kept as shade, a frame where the floor is the model's own."""
+    from matplotlib.patches import Rectangle
+
+    share = row["hits"] / row["n_answerable"] if row["n_answerable"] else 0.0
+    corner = (x - 0.48, y - 0.46)
+    ax.add_patch(Rectangle(corner, 0.96, 0.92, facecolor=COLOUR["relevant"], alpha=0.06 + 0.4 * share, linewidth=0))
+    if row["from_model"] == row["to_model"]:
+        ax.add_patch(Rectangle(corner, 0.96, 0.92, fill=False, edgecolor=COLOUR["ink"], linewidth=1.4))
+    kept, false = f"{row['hits']:g}/{row['n_answerable']:g}", f"{row['false_answers']:g}/{row['n_off_topic']:g}"
+    kept = kept if narrow else f"{kept.replace('/', ' of ')} kept"
+    false = f"false {false}" if narrow else f"{false.replace('/', ' of ')} false"
+    ax.text(x, y + 0.14, kept, ha="center", va="center", fontweight="bold")
+    ax.text(x, y - 0.2, false, ha="center", va="center", fontsize=7.5)
+
+
+def _carried(row: dict[str, Any]) -> str:
     return f"{short(row['floor'])} of {shorten(row['from_model'])} under {shorten(row['to_model'])}"
 
 
@@ -184,83 +172,3 @@ def _false(found: Calibration) -> dict[str, float]:
     rate = rates["false_answer_rate_off_topic"]
     rate = rate if rate.denominator else rates["false_answer_rate_probes"]
     return {"false_answers": rate.numerator, "n_off_topic": rate.denominator}
-
-
-class ModelBandsDisplay(FigureDisplay):
-    """Relevant and far-noise ranges of every model on one axis: why a number like 0.78 does not carry."""
-
-    title = "Ranges by model"
-
-    def __init__(self, comparison: Compared) -> None:
-        self.comparison = comparison
-
-    def frame(self) -> pd.DataFrame:
-        """One row per model and band: model, band, n, p05, p50, p95, floor."""
-        rows = []
-        for found in self.comparison.calibrations:
-            for name in ("best_relevant", "far_noise"):
-                summary = found.bands[name].summary()
-                rows.append({"model": found.name, "band": name.replace("_", " "), "n": summary["n"], "p05": summary["p05"], "p50": summary["p50"],
-                             "p95": summary["p95"], "floor": found.floor})  # fmt: skip
-        return pd.DataFrame(rows).astype({"p05": "float64", "p50": "float64", "p95": "float64", "floor": "float64"})
-
-    @property
-    def caption(self) -> str:
-        """Where the floors lie."""
-        floors = [(found.name, found.floor) for found in self.comparison.calibrations if found.floor is not None]
-        if not floors:
-            return "No model's labels support a floor."
-        said = ", ".join(f"{shorten(name)} {short(floor)}" for name, floor in floors)
-        return f"Floors: {said}. Bars span the middle 90% of each band, the tick is the median; the same similarity means something else under each model."
-
-    @property
-    def alt(self) -> str:
-        """The figure in words."""
-        return f"Ranges of best relevant and far-noise similarity for {len(self.comparison.calibrations)} models on one axis. {self.caption}"
-
-    def _height(self, *, narrow: bool) -> float:
-        return 0.9 + 0.72 * max(len(self.comparison.calibrations), 1)
-
-    def _draw(self, ax: "Axes", *, narrow: bool) -> None:
-        models = self.comparison.calibrations
-        ax.grid(axis="x")
-        for place, found in enumerate(models):
-            base = len(models) - 1 - place
-            for name, offset, colour in (("best_relevant", 0.14, "relevant"), ("far_noise", -0.14, "far")):
-                _bar(
-                    ax,
-                    found.bands[name].scored,
-                    base + offset,
-                    COLOUR[colour],
-                    name.replace("_", " ") if place == 0 else "",
-                )
-            if found.floor is not None:
-                ax.plot([found.floor, found.floor], [base - 0.32, base + 0.32], color=COLOUR["ink"], linewidth=2)
-                ax.annotate(
-                    f"floor {short(found.floor)}", (found.floor, base + 0.34), ha="center", va="bottom", fontsize=7.5
-                )
-        ax.set_yticks(range(len(models)), [shorten(found.name, 12 if narrow else 24) for found in reversed(models)])
-        ax.tick_params(axis="y", length=0, colors=COLOUR["ink"])
-        ax.set_ylim(-0.5, len(models) - 0.3)
-        ax.spines["left"].set_visible(False)
-        ax.set_xlabel("similarity")
-
-    def _table(self) -> Markup:
-        return table_html(self.frame(), self.title)
-
-
-def _bar(ax: "Axes", values: np.ndarray, y: float, colour: str, label: str) -> None:
-    if len(values) == 0:
-        return
-    low, middle, high = (float(value) for value in np.quantile(values, [0.05, 0.5, 0.95]))
-    ax.plot([low, high], [y, y], color=colour, linewidth=6, alpha=0.55, solid_capstyle="butt")
-    ax.plot([middle, middle], [y - 0.09, y + 0.09], color=colour, linewidth=2)
-    if label:
-        ax.annotate(
-            label,
-            (middle, y + (0.12 if y % 1 < 0.5 else -0.12)),
-            ha="center",
-            va="bottom" if y % 1 < 0.5 else "top",
-            color=colour,
-            fontsize=8,
-        )

@@ -7,7 +7,7 @@ from ..contract import conversions
 from ..studies.model import Calibration
 from .base import TableDisplay, style
 from .tables import table_html, templates
-from .texts import exact
+from .texts import exact, records
 
 WHERE = {
     "cosine_similarity": "LangChain score_threshold, LlamaIndex similarity_cutoff, Haystack (cosine), 1 - (a <=> b)",
@@ -56,27 +56,24 @@ class ConversionsDisplay(TableDisplay):
             f" No observed similarity lies within {near:g} of it, so rounding decides nothing." if self._clear() else ""
         )
         return (
-            f"A passage is accepted {kind} {exact(found.floor)} on {found.scores.contract.scale}. Copy the number unrounded and mind the "
-            f"direction: a distance accepts below its floor.{exactness}"
+            f"A passage is accepted {kind} {exact(found.floor)} on {found.scores.contract.scale}. Copy the number "
+            f"unrounded and mind the direction: a distance accepts below its floor.{exactness}"
         )
 
     def sql(self) -> str | None:
-        """Give a pgvector query that uses the index and accepts the same passages; None where no distance operator applies."""
+        """Give a pgvector query that uses the index and accepts the same passages; None where no operator applies."""
         found = self.calibration
         contract, params = found.scores.contract, found.params
         operator = OPERATOR.get(contract.metric)
         if operator is None or not contract.on_cosine_scale:
             return None
-        vector, table, key = (
-            _quoted(params.vector_column),
-            _quoted(params.table or "passages"),
-            _quoted(params.id_column),
-        )
+        vector, table = _quoted(params.vector_column), _quoted(params.table or "passages")
+        key = _quoted(params.id_column)
         order = f"{vector} {operator} $1"
         # a zero vector has no cosine: its distance is NaN, which sorts and compares as the largest number in PostgreSQL
         inner = (
-            f"SELECT {key}, {order} AS distance\n    FROM {table}\n    WHERE vector_norm({vector}) > 0\n    ORDER BY {order}\n"
-            f"    LIMIT {found.top_k.value}"
+            f"SELECT {key}, {order} AS distance\n    FROM {table}\n"  # noqa: S608 - shown, never run; names are quoted
+            f"    WHERE vector_norm({vector}) > 0\n    ORDER BY {order}\n    LIMIT {found.top_k.value}"
         )
         if found.floor is None:
             return inner.replace("\n    ", "\n") + ";"
@@ -99,7 +96,7 @@ class ConversionsDisplay(TableDisplay):
         shown = pd.DataFrame(
             {
                 "metric": frame["metric"].str.replace("_", " "),
-                "accept when": [f"{row.operator} {exact(row.value)}" for row in frame.itertuples()],
+                "accept when": [f"{row['operator']} {exact(row['value'])}" for row in records(frame)],
                 "found in": frame["metric"].map(WHERE),
             }
         )

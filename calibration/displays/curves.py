@@ -11,7 +11,7 @@ from .base import FigureDisplay, thinned
 from .lines import Line, corners, draw_steps, label_lines, mark_floor, percent_axis, wilson_band
 from .palette import COLOUR
 from .tables import table_html
-from .texts import exact, interval, out_of, percent, short
+from .texts import exact, interval, out_of, percent, percent_or_missing, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,12 +73,10 @@ class CurvesDisplay(FigureDisplay):
     def alt(self) -> str:
         """The figure in words."""
         curves = self.calibration.curves
-        span = (
-            ""
-            if len(curves) == 0
-            else f" between {short(curves['threshold'].min())} and {short(curves['threshold'].max())}"
-        )
-        return f"Step curves of hit rate, recall, precision, coverage and false-answer rate against the threshold{span}. {self.caption}"
+        low, high = curves["threshold"].min(), curves["threshold"].max()
+        span = "" if len(curves) == 0 else f" between {short(low)} and {short(high)}"
+        names = "hit rate, recall, precision, coverage and false-answer rate"
+        return f"Step curves of {names} against the threshold{span}. {self.caption}"
 
     @property
     def _labelled(self) -> pd.DataFrame:
@@ -95,12 +93,9 @@ class CurvesDisplay(FigureDisplay):
 
     @property
     def _n_far(self) -> int:
-        table = self.calibration.table
-        return (
-            int(table["probe"].sum())
-            if self._far_is_probes
-            else int((self._labelled["answerability"] == "off_topic").sum())
-        )
+        if self._far_is_probes:
+            return int(self.calibration.table["probe"].sum())
+        return int((self._labelled["answerability"] == "off_topic").sum())
 
     def _lines(self, frame: pd.DataFrame) -> list[Line]:
         lines = [
@@ -113,7 +108,7 @@ class CurvesDisplay(FigureDisplay):
         return [line for line in lines if np.isfinite(line.values).any()]
 
     def _first_change(self) -> float:
-        """Give the highest threshold below which neither of the two deciding rates moves: to its left nothing is to be seen."""
+        """Give the highest threshold below which neither of the two deciding rates moves."""
         curves = self.calibration.curves
         deciding = curves[["hits", "off_topic_kept"]].to_numpy()
         moved = np.flatnonzero((deciding != deciding[0]).any(axis=1))
@@ -146,11 +141,12 @@ class CurvesDisplay(FigureDisplay):
         return low - margin, high + margin
 
     def _table(self) -> Markup:
-        return table_html(
-            thinned(self.frame()[SHOWN], 30),
-            self.title,
-            note="Evenly spaced thresholds; .frame() in the notebook has them all.",
-        )
+        # what lies left of the first change repeats its first row
+        frame = self.frame()[SHOWN]
+        frame = thinned(frame[frame["threshold"] >= self._first_change()], 24)
+        rates = {name: frame[name].map(percent_or_missing) for name in SHOWN[1:]}
+        said = "Evenly spaced among the observed similarities; .frame() in the notebook has them all."
+        return table_html(frame.assign(**rates), self.title, note=said)
 
 
 def _reaching(frame: pd.DataFrame, limits: tuple[float, float]) -> pd.DataFrame:

@@ -1,12 +1,15 @@
 """Which queries fail, and why: the first reason that applies."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 from markupsafe import Markup
 
 from ..studies.model import Calibration
 from .base import TableDisplay
 from .tables import Cell, table_html
-from .texts import counted, is_missing, short
+from .texts import counted, is_missing, records, short
 
 MOST = 200
 BROKEN = "must flag broken"
@@ -15,6 +18,13 @@ PROBE_ANSWERED = "probe but answered"
 MISSING_ANSWERED = "answer missing but answered"
 ONLY_WRONG = "only wrong passages"
 ORDER = ["index miss", "rank miss", "floor miss", FALSE_ANSWER, MISSING_ANSWERED, PROBE_ANSWERED]
+
+
+FLAGS = {"must_broken": BROKEN, "only_noise": "nothing relevant accepted", "boundary": "on the boundary"}
+COLUMNS = [
+    "query_id", "kind", "answerability", "what", "must_broken", "only_noise", "best_relevant", "best_relevant_rank",
+    "top_similarity", "boundary",
+]  # fmt: skip
 
 
 class FailuresDisplay(TableDisplay):
@@ -31,11 +41,11 @@ class FailuresDisplay(TableDisplay):
         Returns
         -------
         DataFrame
-            query_id, kind, answerability, what, must_broken, only_noise (something was accepted, all of it judged wrong), best_relevant,
-            best_relevant_rank, top_similarity, boundary; and text where known.
+            query_id, kind, answerability, what, must_broken, only_noise (something was accepted, all of it judged
+            wrong), best_relevant, best_relevant_rank, top_similarity, boundary; and text where known.
         """
         queries = self.calibration.in_sample.queries
-        what = [_what(row.answerability, row.probe, row.n_accepted, row.cause) for row in queries.itertuples()]
+        what = [_what(row) for row in records(queries[["answerability", "probe", "n_accepted", "cause"]])]
         must = queries["must"]
         broken = ((must == "hit") & ~queries["hit"]) | ((must == "refuse") & (queries["n_accepted"] > 0))
         frame = queries.assign(
@@ -50,22 +60,11 @@ class FailuresDisplay(TableDisplay):
         frame = frame.sort_values(
             ["must_broken", "_order", "top_similarity"], ascending=[False, True, False], kind="stable"
         )
-        columns = [
-            "query_id",
-            "kind",
-            "answerability",
-            "what",
-            "must_broken",
-            "only_noise",
-            "best_relevant",
-            "best_relevant_rank",
-            "top_similarity",
-            "boundary",
-        ]
-        shown = frame[columns].reset_index(drop=True)
+        shown = frame[COLUMNS].reset_index(drop=True)
         texts = self.calibration.texts
         if texts:
-            shown = shown.assign(text=[texts.get(query_id) for query_id in shown["query_id"]])
+            found = [texts.get(query_id) for query_id in shown["query_id"]]
+            shown = shown.assign(text=pd.Series(found, index=shown.index, dtype="object"))
         return shown
 
     @property
@@ -81,7 +80,7 @@ class FailuresDisplay(TableDisplay):
         return f"{head}{counted(len(frame), 'query fails', 'queries fail')}: {', '.join(parts)}."
 
     def counts(self) -> pd.DataFrame:
-        """Failures by kind of query and cause."""
+        """Count failures by kind of query and cause."""
         frame = self.frame()
         table = pd.crosstab(frame["kind"], frame["what"])
         table = table[[name for name in [*ORDER, BROKEN] if name in table.columns]]
@@ -95,11 +94,8 @@ class FailuresDisplay(TableDisplay):
         own = frame[frame["what"] != PROBE_ANSWERED]
         probes = len(frame) - len(own)
         said = [f"The first {MOST} of {len(own)}."] if len(own) > MOST else []
-        said += (
-            [f"{counted(probes, 'answered probe query is', 'answered probe queries are')} not listed."]
-            if probes
-            else []
-        )
+        if probes:
+            said.append(f"{counted(probes, 'answered probe query is', 'answered probe queries are')} not listed.")
         tables = [table_html(self.counts(), "Failures by kind and cause")]
         if len(own):
             tables.append(table_html(_rows(own.head(MOST)), self.title, note=" ".join(said)))
@@ -108,41 +104,35 @@ class FailuresDisplay(TableDisplay):
 
 def _rows(failing: pd.DataFrame) -> pd.DataFrame:
     """Set rows as they are read: flags as words, a rank beside its similarity."""
-    flags = [
-        ", ".join(
-            word
-            for word, holds in (
-                (BROKEN, row.must_broken),
-                ("nothing relevant accepted", row.only_noise),
-                ("on the boundary", row.boundary),
-            )
-            if holds
-        )
-        for row in failing.itertuples()
+    rows = records(failing)
+    shown = [
+        {
+            "query": row["query_id"],
+            "kind": row["kind"],
+            "what happened": row["what"],
+            "best relevant": _best(row["best_relevant"], row["best_relevant_rank"]),
+            "top similarity": row["top_similarity"],
+            "note": ", ".join(word for name, word in FLAGS.items() if row[name]),
+            "text": row.get("text"),
+        }
+        for row in rows
     ]
-    best = [
-        None if is_missing(row.best_relevant) else Cell(short(row.best_relevant), True, "" if is_missing(row.best_relevant_rank) else f"rank {row.best_relevant_rank}")
-        for row in failing.itertuples()
-    ]  # fmt: skip
-    shown = {
-        "query": failing["query_id"],
-        "kind": failing["kind"],
-        "what happened": failing["what"],
-        "best relevant": pd.Series(best, index=failing.index, dtype="object"),
-        "top similarity": failing["top_similarity"],
-    }
-    if any(flags):
-        shown["note"] = pd.Series(flags, index=failing.index, dtype="object")
-    if "text" in failing:
-        shown["text"] = failing["text"]
-    return pd.DataFrame(shown)
+    frame = pd.DataFrame(shown)
+    empty = [name for name in ("note", "text") if all(is_missing(value) or value == "" for value in frame[name])]
+    return frame.drop(columns=empty)
 
 
-def _what(answerability: str, probe: bool, n_accepted: int, cause: object) -> str | None:
-    if not is_missing(cause):
-        return str(cause)
-    if n_accepted == 0:
+def _best(similarity: object, rank: object) -> Cell:
+    if not isinstance(similarity, float) or is_missing(similarity):
+        return Cell("–", False)
+    return Cell(short(similarity), True, "" if is_missing(rank) else f"rank {rank}")
+
+
+def _what(query: Mapping[str, Any]) -> str | None:
+    if not is_missing(query["cause"]):
+        return str(query["cause"])
+    if query["n_accepted"] == 0:
         return None
-    if probe:
+    if query["probe"]:
         return PROBE_ANSWERED
-    return {"off_topic": FALSE_ANSWER, "missing_answer": MISSING_ANSWERED}.get(answerability)
+    return {"off_topic": FALSE_ANSWER, "missing_answer": MISSING_ANSWERED}.get(query["answerability"])

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .palette import COLOUR, with_variables
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 WIDE, NARROW = 7.4, 3.9
 """Inches; the page shows the narrow drawing on a phone."""
 
+_TAG = re.compile(r"<[^>]+>")
 _STYLE = re.compile(r'style="([^"]*)"')
 _ID = re.compile(r' id="([^"]*)"')
 _PATH = re.compile(r' d="([^"]*)"')
@@ -29,7 +30,7 @@ def drawing_style() -> Iterator[None]:
     """Draw with our settings and leave the caller's alone; dollar signs are never read as mathematics."""
     import matplotlib as mpl
 
-    settings = {
+    settings: Any = {
         "text.parse_math": False,
         "text.usetex": False,
         "axes.formatter.use_mathtext": False,
@@ -71,7 +72,8 @@ def new_axes(width: float, height: float) -> "Axes":
 def inline_svg(ax: "Axes", alt: str) -> str:
     """Turn the figure of some axes into an SVG element for an HTML page; the same figure gives the same bytes."""
     buffer = io.StringIO()
-    ax.figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
+    figure: Any = ax.figure
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -79,10 +81,13 @@ def inline_svg(ax: "Axes", alt: str) -> str:
     svg = re.sub(r"<style[^>]*>.*?</style>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<defs>\s*</defs>\s*", "", svg)
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
-    svg = _STYLE.sub(lambda found: f'style="{with_variables(found[1])}"', svg)
-    svg = _PATH.sub(_shorter_path, svg)
-    svg = _own_ids(svg)
-    return _labelled(svg, alt)
+    return _labelled(_own_ids(_TAG.sub(_plain_tag, svg)), alt)
+
+
+def _plain_tag(found: re.Match[str]) -> str:
+    """Rewrite one tag; texts between tags are never touched, whatever they look like."""
+    tag = _STYLE.sub(lambda style: f'style="{with_variables(style[1])}"', found[0])
+    return _PATH.sub(_shorter_path, tag)
 
 
 def _shorter_path(found: re.Match[str]) -> str:
@@ -93,9 +98,13 @@ def _shorter_path(found: re.Match[str]) -> str:
 def _own_ids(svg: str) -> str:
     """Drop ids nobody refers to and make the others the figure's own."""
     prefix = "c" + hashlib.sha256(svg.encode()).hexdigest()[:8]
-    used = set(_REFERENCE.findall(svg))
-    svg = _ID.sub(lambda found: f' id="{prefix}-{found[1]}"' if found[1] in used else "", svg)
-    return _REFERENCE.sub(lambda found: f"{prefix}-{found[0]}", svg)
+    used = {name for tag in _TAG.findall(svg) for name in _REFERENCE.findall(tag)}
+
+    def rename(found: re.Match[str]) -> str:
+        tag = _ID.sub(lambda name: f' id="{prefix}-{name[1]}"' if name[1] in used else "", found[0])
+        return _REFERENCE.sub(lambda name: f"{prefix}-{name[0]}", tag)
+
+    return _TAG.sub(rename, svg)
 
 
 def _labelled(svg: str, alt: str) -> str:

@@ -113,3 +113,11 @@ def mark_floor(ax: "Axes", floor: float | None, label: str, *, dash: str = "-", 
     ax.axvline(floor, color=colour, linewidth=1.3, linestyle=dash)
     ax.annotate(label, (floor, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 2), textcoords="offset points",
                 ha="center", va="bottom", color=colour, fontweight="bold" if dash == "-" else "normal")  # fmt: skip
+
+
+def whole_numbers(ax: "Axes", which: str) -> None:
+    """Put ticks on whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_locator(MaxNLocator(nbins=8, integer=True))

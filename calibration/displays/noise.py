@@ -26,7 +26,7 @@ class NoiseDisplay(TableDisplay):
         self.calibration = calibration
 
     def frame(self) -> pd.DataFrame:
-        """Return query_id, subject, similarity, doc_id, at_or_above_floor, and text where it may be shown; highest first."""
+        """Return query_id, subject, similarity, doc_id, accepted, and text where it may be shown; highest first."""
         found = self.calibration
         band = found.bands["far_noise"]
         order = [

@@ -10,7 +10,7 @@ from ..studies.model import Calibration
 from .base import FigureDisplay
 from .palette import COLOUR
 from .tables import table_html
-from .texts import short
+from .texts import records, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,9 +40,10 @@ class PoliciesDisplay(FigureDisplay):
         others = frame[frame["policy"] != OURS].sort_values("cost_held_out", kind="stable")
         best, worst = others.iloc[0], others.iloc[-1]
         return (
-            f"Cost per query on unseen queries, a lost answer weighing {costs.miss:g} and a false one {costs.false_answer:g}, with "
-            f"{costs.off_topic_share:.0%} of the traffic off-topic: ours {short(ours['cost_held_out'])}; the best other is {best['policy']} at "
-            f"{short(best['cost_held_out'])}, the worst {worst['policy']} at {short(worst['cost_held_out'])}."
+            f"Cost per query on unseen queries, a lost answer weighing {costs.miss:g} and a false one "
+            f"{costs.false_answer:g}, with {costs.off_topic_share:.0%} of the traffic off-topic: ours "
+            f"{short(ours['cost_held_out'])}; the best other is {best['policy']} at {short(best['cost_held_out'])}, "
+            f"the worst {worst['policy']} at {short(worst['cost_held_out'])}."
         )
 
     @property
@@ -56,14 +57,8 @@ class PoliciesDisplay(FigureDisplay):
     def _draw(self, ax: "Axes", *, narrow: bool) -> None:
         frame = self.frame().sort_values("cost_held_out", ascending=False, kind="stable").reset_index(drop=True)
         ax.grid(axis="x")
-        for place, row in enumerate(frame.itertuples()):
-            ours = row.policy == OURS
-            colour = COLOUR["relevant"] if ours else COLOUR["muted"]
-            ax.plot([0, row.cost_held_out], [place, place], color=COLOUR["line"], linewidth=1)
-            ax.plot([row.cost_held_out], [place], "D" if ours else "o", color=colour, markersize=7 if ours else 5)
-            floor = "no floor" if np.isnan(row.floor) else f"floor {row.floor:.3g}"
-            ax.annotate(f"{short(row.cost_held_out)}  ({floor})", (row.cost_held_out, place), xytext=(8, 0), textcoords="offset points", va="center",
-                        fontsize=8, color=COLOUR["ink"] if ours else COLOUR["muted"], fontweight="bold" if ours else "normal")  # fmt: skip
+        for place, row in enumerate(records(frame)):
+            _dot(ax, place, row["cost_held_out"], row["floor"], ours=row["policy"] == OURS)
         ax.set_yticks(range(len(frame)), ["this floor" if name == OURS else name for name in frame["policy"]])
         ax.tick_params(axis="y", length=0, colors=COLOUR["ink"])
         ax.set_xlim(0, (frame["cost_held_out"].max() if len(frame) else 1.0) * (1.75 if narrow else 1.3) + 1e-9)
@@ -85,3 +80,25 @@ class PoliciesDisplay(FigureDisplay):
             }
         )
         return table_html(shown, self.title)
+
+
+def _dot(ax: "Axes", place: int, cost: float, floor: float, *, ours: bool) -> None:
+    ax.plot([0, cost], [place, place], color=COLOUR["line"], linewidth=1)
+    ax.plot(
+        [cost],
+        [place],
+        "D" if ours else "o",
+        color=COLOUR["relevant" if ours else "muted"],
+        markersize=7 if ours else 5,
+    )
+    named = "no floor" if np.isnan(floor) else f"floor {floor:.3g}"
+    ax.annotate(
+        f"{short(cost)}  ({named})",
+        (cost, place),
+        xytext=(8, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8,
+        color=COLOUR["ink" if ours else "muted"],
+        fontweight="bold" if ours else "normal",
+    )

@@ -66,8 +66,9 @@ class RatesDisplay(TableDisplay):
             said = f"Floor {exact(found.floor)}, K = {found.top_k.value}; there are too few queries to hold some out."
         else:
             said = (
-                f"Floor {exact(found.floor)}, K = {found.top_k.value}. “{IN_SAMPLE.capitalize()}” is what the labels say of this floor; "
-                f"“{HELD_OUT}” gives every query a floor chosen without it, which is the fairer guess of what comes."
+                f"Floor {exact(found.floor)}, K = {found.top_k.value}. “{IN_SAMPLE.capitalize()}” is what the labels "
+                f"say of this floor; “{HELD_OUT}” gives every query a floor chosen without it, the fairer guess of what "
+                "comes."
             )
         return f"{said} Brackets: 95% intervals."
 

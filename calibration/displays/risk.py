@@ -11,7 +11,7 @@ from .base import FigureDisplay, thinned
 from .lines import percent_axis
 from .palette import COLOUR
 from .tables import table_html
-from .texts import exact, out_of, percent
+from .texts import exact, out_of, percent, percent_or_missing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ class RiskCoverageDisplay(FigureDisplay):
         self.calibration = calibration
 
     def frame(self) -> pd.DataFrame:
-        """Return threshold, coverage, risk_low, risk_high, answered queries."""
+        """Return threshold, coverage, risk_low, risk_high."""
         return self.calibration.curves[["threshold", "coverage", "risk_low", "risk_high"]]
 
     @property
@@ -40,14 +40,12 @@ class RiskCoverageDisplay(FigureDisplay):
         if low.value is None or high.value is None or coverage.value is None:
             return f"Nothing is answered {where}, so the risk is undefined there."
         spread = percent(high.value) if low.value == high.value else f"{percent(low.value)} to {percent(high.value)}"
-        judged = (
-            ""
-            if low.value == high.value
-            else ", depending on passages nobody has judged (solid: all of them wrong; dotted: none)"
-        )
+        judged = ", depending on passages nobody has judged (solid: all of them wrong; dotted: none)"
+        judged = "" if low.value == high.value else judged
         return (
-            f"{where.capitalize()}, {out_of(coverage)} labelled queries are answered, and {spread} of the {high.denominator} answered ones "
-            f"with known answerability get no relevant passage{judged}. The mix of queries is that of the labels, not of your traffic."
+            f"{where.capitalize()}, {out_of(coverage)} labelled queries are answered, and {spread} of the "
+            f"{high.denominator} answered ones with known answerability get no relevant passage{judged}. The mix of "
+            "queries is that of the labels, not of your traffic."
         )
 
     @property
@@ -83,8 +81,8 @@ class RiskCoverageDisplay(FigureDisplay):
                     bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 1.0, "alpha": 0.9})  # fmt: skip
 
     def _table(self) -> Markup:
-        return table_html(
-            thinned(self.frame(), 30),
-            self.title,
-            note="Evenly spaced thresholds; .frame() in the notebook has them all.",
-        )
+        frame = self.frame().drop_duplicates(["coverage", "risk_low", "risk_high"])
+        frame = thinned(frame, 24)
+        rates = {name: frame[name].map(percent_or_missing) for name in frame.columns[1:]}
+        said = "Evenly spaced among the observed similarities; .frame() in the notebook has them all."
+        return table_html(frame.assign(**rates), self.title, note=said)

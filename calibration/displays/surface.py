@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from markupsafe import Markup
 
 from ..studies.model import Calibration
 from .base import FigureDisplay
+from .lines import whole_numbers
 from .palette import COLOUR
 from .tables import table_html
 from .texts import exact, out_of, percent, short
@@ -44,8 +46,8 @@ class SurfaceDisplay(FigureDisplay):
             else f"floor {exact(found.floor)} with K = {found.top_k.value}"
         )
         return (
-            f"The mark is {pair}: {percent(rate.value)} ({out_of(rate)}) of the answerable queries keep a relevant passage. "
-            "Darker keeps more; to the right the floor cuts answers off, further down K does."
+            f"The mark is {pair}: {percent(rate.value)} ({out_of(rate)}) of the answerable queries keep a relevant "
+            "passage. The shades say how many do; to the right the floor cuts answers off, further down K does."
         )
 
     @property
@@ -71,20 +73,22 @@ class SurfaceDisplay(FigureDisplay):
         low = low if floor is None else min(low, floor)
         margin = max(0.03 * (right - low), 0.01)
         left = low - margin
-        for level, (low, high) in enumerate(zip(LEVELS, (*LEVELS[1:], np.inf), strict=True)):
-            inside = frame[(frame["hit_rate"] >= low) & (frame["hit_rate"] < high)]
-            boxes = _boxes(inside, np.sort(frame["threshold"].unique()), left)
+        grid = np.sort(thresholds.unique())
+        for level, (least, most) in enumerate(zip(LEVELS, (*LEVELS[1:], np.inf), strict=True)):
+            inside = frame[(frame["hit_rate"] >= least) & (frame["hit_rate"] < most)]
+            boxes = _boxes(inside, grid, left)
             if boxes and level > 0:
+                corners = [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, x1, y0, y1 in boxes]
                 ax.add_collection(
                     PolyCollection(
-                        boxes, facecolor=COLOUR["relevant"], alpha=0.1 * level, linewidth=0, antialiased=False
+                        corners, facecolor=COLOUR["relevant"], alpha=0.1 * level, linewidth=0, antialiased=False
                     )
                 )
-            _shade_label(ax, boxes, low)
+            _shade_label(ax, boxes, least)
         ax.set_xlim(left, right + margin)
         ax.set_ylim(0.5, frame["top_k"].max() + 0.5)
         self._mark(ax, low if floor is None else floor)
-        ax.yaxis.get_major_locator().set_params(integer=True)
+        whole_numbers(ax, "y")
         ax.set_xlabel("threshold on similarity")
         ax.set_ylabel("K")
 
@@ -112,26 +116,31 @@ class SurfaceDisplay(FigureDisplay):
         )
 
 
-def _boxes(cells: pd.DataFrame, thresholds: np.ndarray, edge: float) -> list[list[tuple[float, float]]]:
-    """Merge neighbouring cells of one shade in a row of K into one rectangle each."""
-    boxes = []
-    position = {value: i for i, value in enumerate(thresholds)}
-    for k, row in cells.groupby("top_k"):
-        places = np.sort([position[value] for value in row["threshold"]])
+Box = tuple[float, float, float, float]
+"""Left, right, bottom, top."""
+
+
+def _boxes(cells: pd.DataFrame, grid: npt.NDArray[np.float64], edge: float) -> list[Box]:
+    """Merge neighbouring cells of one shade into rectangles, along the thresholds and then upwards."""
+    boxes: list[Box] = []
+    for k in sorted(int(k) for k in cells["top_k"].unique()):
+        places = np.searchsorted(grid, np.sort(cells.loc[cells["top_k"] == k, "threshold"].to_numpy(dtype=np.float64)))
         for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1):
             # a hit rate holds down to the next lower threshold
-            left = thresholds[run[0] - 1] if run[0] > 0 else edge
-            right = thresholds[run[-1]]
-            boxes.append([(left, k - 0.5), (right, k - 0.5), (right, k + 0.5), (left, k + 0.5)])
+            left = float(grid[run[0] - 1]) if run[0] > 0 else edge
+            box = (left, float(grid[run[-1]]), k - 0.5, k + 0.5)
+            below = next((other for other in boxes if (other[0], other[1], other[3]) == (box[0], box[1], box[2])), None)
+            if below is not None:
+                boxes.remove(below)
+                box = (box[0], box[1], below[2], box[3])
+            boxes.append(box)
     return boxes
 
 
-def _shade_label(ax: "Axes", boxes: list[list[tuple[float, float]]], low: float) -> None:
+def _shade_label(ax: "Axes", boxes: list[Box], least: float) -> None:
     """Name a shade inside its widest rectangle."""
     if not boxes:
         return
-    widest = max(boxes, key=lambda box: box[1][0] - box[0][0])
-    x, y = (widest[0][0] + widest[1][0]) / 2, (widest[0][1] + widest[2][1]) / 2
-    ax.text(
-        x, y, f"{low:.0%} or more" if low else "under 50%", ha="center", va="center", fontsize=7.5, color=COLOUR["ink"]
-    )
+    left, right, bottom, top = max(boxes, key=lambda box: (box[1] - box[0], box[3] - box[2]))
+    said = f"{least:.0%} or more" if least else "under 50%"
+    ax.text((left + right) / 2, (bottom + top) / 2, said, ha="center", va="center", fontsize=7.5, color=COLOUR["ink"])

@@ -81,6 +81,11 @@ def percent(value: float | None) -> str:
     return "undefined" if value is None else f"{value * 100:.1f}".removesuffix(".0") + "%"
 
 
+def percent_or_missing(value: float) -> str | None:
+    """Give a rate as a percentage, NaN as missing."""
+    return None if is_missing(value) else percent(value)
+
+
 def interval(rate: Rate) -> str:
     """Give the 95% interval of a rate.
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from ..studies.model import Calibration
 from .base import FigureDisplay
-from .lines import wilson_band
+from .lines import whole_numbers, wilson_band
 from .palette import COLOUR
 
 if TYPE_CHECKING:
@@ -42,7 +42,10 @@ class TopKDisplay(FigureDisplay):
             if top_k.chosen_by == "budget"
             else "is the smallest that loses nothing beyond noise"
         )
-        return f"K = {top_k.value} {how}: {kept} of {top_k.n} answerable queries keep a relevant passage, against {most} at K = {len(top_k.hits)}."
+        return (
+            f"K = {top_k.value} {how}: {kept} of {top_k.n} answerable queries keep a relevant passage, against {most} "
+            f"at K = {len(top_k.hits)}."
+        )
 
     @property
     def empty(self) -> bool:
@@ -66,23 +69,22 @@ class TopKDisplay(FigureDisplay):
             alpha=0.35,
         )
         ax.plot(frame["top_k"], frame["hits"], "o", color=COLOUR["relevant"], markersize=4.5)
-        chosen = frame[frame["chosen"]]
-        ax.plot(
-            chosen["top_k"],
-            chosen["hits"],
-            "o",
-            markersize=9,
-            markerfacecolor="none",
-            markeredgecolor=COLOUR["ink"],
-            markeredgewidth=1.6,
+        k, hits = top_k.value, top_k.hits[top_k.value - 1]
+        ax.plot([k], [hits], "o", markersize=9, markerfacecolor="none", markeredgecolor=COLOUR["ink"])
+        share = k / len(frame)
+        ax.annotate(
+            f"K = {k}: {hits} of {top_k.n}",
+            (k, hits),
+            xytext=(0, -12),
+            textcoords="offset points",
+            ha="left" if share <= 0.15 else "right" if share > 0.85 else "center",
+            va="top",
+            fontweight="bold",
+            bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 1.0, "alpha": 0.9},
         )
-        for row in chosen.itertuples():
-            ax.annotate(f"K = {row.top_k}: {row.hits} of {row.n}", (row.top_k, row.hits), xytext=(0, -12), textcoords="offset points",
-                        ha="left" if row.top_k <= 0.15 * len(frame) else "right" if row.top_k > 0.85 * len(frame) else "center", va="top", fontweight="bold",
-                        bbox={"facecolor": COLOUR["paper"], "edgecolor": "none", "pad": 1.0, "alpha": 0.9})  # fmt: skip
         ax.set_xlim(0.4, len(frame) + 0.6)
         ax.set_ylim(0, max(top_k.n, 1) * 1.04)
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.yaxis.get_major_locator().set_params(integer=True)
+        whole_numbers(ax, "x")
+        whole_numbers(ax, "y")
         ax.set_xlabel("K")
         ax.set_ylabel("queries with a relevant passage")

@@ -7,22 +7,10 @@ if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
 
 RUNS = (
-    "script",
-    "iframe",
-    "frame",
-    "object",
-    "embed",
-    "applet",
-    "link",
-    "meta",
-    "base",
-    "form",
-    "style",
-    "noscript",
-    "template",
-    "audio",
-    "video",
-)
+    "script", "iframe", "frame", "object", "embed", "applet", "link", "meta", "base", "form", "style", "noscript",
+    "template", "audio", "video",
+)  # fmt: skip
+ACTS = ("srcdoc", "srcset", "action", "formaction", "ping", "background", "poster", "target")
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LINKS = ("href", "xlink:href")
 _SAFE_LINK = re.compile(r"\s*(#|https?://|mailto:)", re.IGNORECASE)
@@ -62,21 +50,24 @@ def _drop_comments(soup: "BeautifulSoup") -> None:
 
 def _clean_attributes(tag: "Tag") -> None:
     for name in list(tag.attrs):
-        value = " ".join(tag[name]) if isinstance(tag[name], list) else str(tag[name])
-        if name.startswith("on") or name in (
-            "srcdoc",
-            "srcset",
-            "action",
-            "formaction",
-            "ping",
-            "background",
-            "poster",
-        ) or (name in _LINKS and not _SAFE_LINK.match(value)) or (name == "src" and not _SAFE_IMAGE.match(value)) or (name == "style" and _FOREIGN_URL.search(value)) or name == "target":
+        found = tag[name]
+        if _acts(name, found if isinstance(found, str) else " ".join(found)):
             del tag[name]
     if tag.name == "a" and str(tag.get("href", "")).startswith("http"):
         tag["rel"] = "noopener noreferrer"
     if tag.name in ("image", "use", "feimage") and not str(tag.get("xlink:href", tag.get("href", "#"))).startswith("#"):
         tag.decompose()
+
+
+def _acts(name: str, value: str) -> bool:
+    """Tell whether an attribute runs, loads or leads somewhere it should not."""
+    return (
+        name.startswith("on")
+        or name in ACTS
+        or (name in _LINKS and not _SAFE_LINK.match(value))
+        or (name == "src" and not _SAFE_IMAGE.match(value))
+        or (name == "style" and _FOREIGN_URL.search(value) is not None)
+    )
 
 
 def _outline(soup: "BeautifulSoup", title: str) -> None:

@@ -44,8 +44,8 @@ def render_report(notebook: "nbformat.NotebookNode", *, title: str, language: st
         language=language,
         body=Markup(body),  # noqa: S704 - cleaned above, and the page's policy runs no script
         contents=contents,
-        light=Markup(css_variables(dark=False)),
-        dark=Markup(css_variables(dark=True)),
+        light=Markup(css_variables(dark=False)),  # noqa: S704 - our own palette
+        dark=Markup(css_variables(dark=True)),  # noqa: S704
         css=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
     )
 
@@ -69,7 +69,7 @@ def _refuse_failed(notebook: "nbformat.NotebookNode") -> None:
 def _body(notebook: "nbformat.NotebookNode") -> str:
     from nbconvert import HTMLExporter
 
-    exporter = HTMLExporter(
+    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
         template_name="report",
         extra_template_basedirs=[str(TEMPLATES)],
         exclude_input=True,
@@ -100,7 +100,8 @@ def _showable(notebook: "nbformat.NotebookNode") -> "nbformat.NotebookNode":
 @cache
 def _page() -> jinja2.Template:
     loader = jinja2.FileSystemLoader(TEMPLATES)
+    strict = jinja2.StrictUndefined
     environment = jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=strict
     )
     return environment.get_template("page.html")

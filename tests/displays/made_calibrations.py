@@ -1,6 +1,8 @@
 """Calibrations made by hand: small enough to check, or drawn to look like a real run."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,6 +66,7 @@ def made(
     return analyse(scores, labels, probe_table, params, name=name, facts=facts or {}, texts=texts)
 
 
+@cache
 def three_hits() -> Calibration:
     """C74: relevant scores 0.47 three times, noise 0.2 once."""
     queries = [("q1", "answerable"), ("q2", "answerable"), ("q3", "answerable"), ("o1", "off_topic")]
@@ -71,6 +74,7 @@ def three_hits() -> Calibration:
     return made(queries, [("q1", "d1", 1), ("q2", "d2", 1), ("q3", "d3", 1)], rows)
 
 
+@cache
 def nothing_relevant() -> Calibration:
     """C74, the third model: not one relevant score."""
     return made([("o1", "off_topic"), ("o2", "off_topic")], [], [("o1", "d1", 0.2), ("o2", "d1", 0.25)])
@@ -82,7 +86,9 @@ def drawn(
     """A run that looks like a real one: bands overlap a little, some answers rank low, some passages are unjudged."""
     rng = np.random.default_rng(seed)
     queries = [(f"q{i:03d}", "answerable") for i in range(n)]
-    queries += [(f"off{i:02d}", "off_topic") for i in range(25)] + [(f"mis{i:02d}", "missing_answer") for i in range(25)]
+    queries += [(f"off{i:02d}", "off_topic") for i in range(25)] + [
+        (f"mis{i:02d}", "missing_answer") for i in range(25)
+    ]
     probes = [f"probe-{i:03d}" for i in range(n_probes)]
     rows: list[Row] = []
     qrels: list[tuple[str, str, int]] = []
@@ -113,3 +119,93 @@ def drawn(
         "fingerprint": {"labels": "9f2c" * 16, "contract": "77aa" * 16},
     }
     return made(queries, qrels, rows, probes=probes, name=name, facts=facts, **parameters)
+
+
+@cache
+def sample() -> Calibration:
+    """100 answerable queries, 25 off-topic, 25 without an answer, 60 probes; made once, since nothing changes it."""
+    return drawn(n_probes=60, old_floor=0.78)
+
+
+@cache
+def two_models() -> tuple[Calibration, Calibration]:
+    """The same queries under a model whose similarities are low, and under one whose are high."""
+    return drawn(n_probes=0, name="low"), drawn(n_probes=0, shift=0.3, name="high", seed=4)
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(2)>",
+    "{{ 7 * 7 }}{% raw %}",
+    "$x$ and $\\frac{",
+    "\u202egnirts\u2066",
+    "nul\x00bell\x07",
+    "W" * 100_000,
+    '" onmouseover="alert(3)',
+    "javascript:alert(4)",
+    '<svg onload=alert(5)> id="p1" style="fill: #0068a8" url(#q)',
+    "日本語 עברית",
+    "]]><!-- -->&amp;",
+)
+
+
+@cache
+def hostile() -> Calibration:
+    """Every text that can come from outside attacks; half of the answerable queries fail, so that all are shown."""
+    queries = [(text, "answerable") for text in HOSTILE] + [(f"off{text}", "off_topic") for text in HOSTILE]
+    qrels = [(text, f"doc{text}", 1) for text in HOSTILE]
+    rows: list[Row] = []
+    for i, text in enumerate(HOSTILE):
+        rows += [(text, f"doc{text}", 0.2 if i % 2 else 0.7), (text, f"wrong{text}", 0.6 - i / 100)]
+        rows += [(f"off{text}", f"doc{text}", 0.3 + i / 100)]
+    facts = {
+        "date": HOSTILE[0],
+        "source": {HOSTILE[1]: HOSTILE[0], "dsn": "postgresql://u:S3cretPw@h/db", "password": "S3cretPw"},
+        "probes": {"subjects": {f"off{text}": text for text in HOSTILE}},
+        "deep": {"er": {"still": [HOSTILE[0], {"more": HOSTILE[1]}]}},
+    }
+    texts = {text: f"text {text}" for text in HOSTILE} | {f"off{text}": f"text {text}" for text in HOSTILE}
+    found = made(queries, qrels, rows, name="".join(HOSTILE[:2]) + HOSTILE[3], facts=facts, texts=texts)
+    kinds = found.in_sample.queries.assign(kind=found.in_sample.queries["query_id"])
+    return replace(
+        found, in_sample=replace(found.in_sample, queries=kinds), caveats=(*found.caveats, *HOSTILE, "Labels: <b>x</b>")
+    )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the comparison study gives, as far as displays look."""
+
+    calibrations: tuple[Calibration, ...]
+    carried: pd.DataFrame
+
+
+def compared(calibrations: Sequence[Calibration]) -> Comparison:
+    """Use every floor under every other model."""
+    rows = []
+    for one in calibrations:
+        for other in calibrations:
+            if one is other or one.floor is None:
+                continue
+            best, far = other.bands["best_relevant"].similarity, other.bands["far_noise"].similarity
+            rows.append(
+                {
+                    "from_model": one.name, "to_model": other.name, "floor": one.floor, "top_k": one.top_k.value,
+                    "n_answerable": len(best), "hits": int((best >= one.floor).sum()),
+                    "empty": int((best < one.floor).sum()), "n_off_topic": len(far),
+                    "false_answers": int((far >= one.floor).sum()), "highest_similarity": float(best.max()),
+                    "verdict": "Not carried: recalibrate.",
+                }
+            )  # fmt: skip
+    columns = [
+        "from_model",
+        "to_model",
+        "floor",
+        "top_k",
+        "n_answerable",
+        "hits",
+        "empty",
+        "n_off_topic",
+        "false_answers",
+    ]
+    return Comparison(tuple(calibrations), pd.DataFrame(rows, columns=[*columns, "highest_similarity", "verdict"]))
