@@ -1,7 +1,6 @@
 """The one strict model of a run's parameters, shared by the command, calibration.toml and the notebooks."""
 
 import difflib
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,15 +18,17 @@ Proportion = Annotated[float, Field(gt=0.0, lt=1.0)]
 class RunParams(BaseModel):
     """Parameters of one calibration of one model.
 
-    Paths are relative to the working folder. Secrets are not parameters: a password belongs into PGPASSWORD or a Postgres
-    service file, an API key into OPENAI_API_KEY.
+    Paths are relative to the working folder. Secrets are not parameters: a password belongs into PGPASSWORD or a
+    Postgres service file, an API key into OPENAI_API_KEY.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     # what is asked
     model: str | None = Field(None, description="name of an embedding model; None where vectors or scores are ready")
-    labels: str | None = Field(None, description="folder with queries, qrels and corpus (BEIR layout); None: the sample")
+    labels: str | None = Field(
+        None, description="folder with queries, qrels and corpus (BEIR layout); None: the sample"
+    )
     queries: str | None = Field(None, description="file of queries (CSV, TSV, JSONL), instead of the folder's")
     qrels: str | None = Field(None, description="file of judgements, instead of the folder's")
     corpus: str | None = Field(None, description="file of passages, instead of the folder's")
@@ -35,11 +36,15 @@ class RunParams(BaseModel):
     qrels_sql: str | None = Field(None, description="SQL giving query_id, doc_id, relevance")
     rel_level: int | None = Field(None, description="smallest relevant grade; needed when grades go beyond 0/1")
     unjudged: Literal["unknown", "nonrelevant"] = Field("unknown", description="what a passage without judgement is")
-    answerability_by_kind: dict[str, str] = Field(default_factory=dict, description="pairs of query kind and answerability")
+    answerability_by_kind: dict[str, str] = Field(
+        default_factory=dict, description="pairs of query kind and answerability"
+    )
     allow_dangling: bool = Field(False, description="accept judgements of passages that are not in the corpus")
 
     # where scores come from
-    scores: str | None = Field(None, description="score file (query_id, doc_id, score, relevance): no database, no model")
+    scores: str | None = Field(
+        None, description="score file (query_id, doc_id, score, relevance): no database, no model"
+    )
     vectors: str | None = Field(None, description="npz or parquet of query and passage vectors")
     dsn: str | None = Field(None, description="the user's database, without password; read only")
     service: str | None = Field(None, description="name in the Postgres service file, instead of a dsn")
@@ -110,7 +115,9 @@ class RunParams(BaseModel):
             try:
                 parts = conninfo_to_dict(dsn)
             except ProgrammingError:
-                raise ValueError("not a Postgres connection string (postgresql://user@host/db or key=value pairs)") from None
+                raise ValueError(
+                    "not a Postgres connection string (postgresql://user@host/db or key=value pairs)"
+                ) from None
             if parts.get("password") or parts.get("sslpassword"):
                 raise ValueError("a dsn must not carry a password; put it into PGPASSWORD or a service file")
         return dsn
@@ -160,10 +167,8 @@ class RunParams(BaseModel):
             problems.append(f"only one source of scores can be used, found {' and '.join(sources)}")
         if self.dsn is not None and self.service is not None:
             problems.append("give either dsn or service, not both")
-        if database and self.table is None:
-            problems.append("a database needs `table`, the table with the vectors")
-        if self.table is not None and not database:
-            problems.append("`table` needs a `dsn` or a `service`")
+        if database != (self.table is not None):
+            problems.append("a database (`dsn` or `service`) and `table`, the table with the vectors, go together")
         if self.scores is None and metric_named(self.metric).to_cosine is None:
             problems.append(f"the metric {self.metric!r} is for score files; vectors give cosine, L2 or inner product")
         return problems
@@ -226,7 +231,7 @@ def parameters(values: Mapping[str, Any]) -> RunParams:
             name = ".".join(str(part) for part in item["loc"]) or "parameters"
             message = item["msg"].removeprefix("Value error, ")
             shown = "" if name in ("dsn", "parameters") else f", found {item['input']!r}"
-            problems.append(f"{name}: {message}{shown}{_number_hint(item['input'])}")
+            problems.append(f"{name}: {message}{shown}{number_hint(item['input'])}")
     if problems:
         raise ParameterError("parameters cannot be used:\n" + listed(problems))
     return params
@@ -253,26 +258,6 @@ def parameters_from(namespace: Mapping[str, Any]) -> RunParams:
     return parameters({name: namespace[name] for name in RunParams.model_fields if name in namespace})
 
 
-def read_config(path: Path) -> dict[str, Any]:
-    """Read calibration.toml; `models` may list several models.
-
-    Raises
-    ------
-    ParameterError
-        Not there, not TOML, or unknown names in it.
-    """
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ParameterError(f"cannot read {path}: {error.strerror}. `calibrate init` writes one.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ParameterError(f"{path} is not valid TOML: {error}.") from None
-    problems = unknown_names(values, {*RunParams.model_fields, "models"})
-    if problems:
-        raise ParameterError(f"{path} cannot be used:\n" + listed(problems))
-    return values
-
-
 def safe_name(name: str) -> str:
     """Make a name safe as a single folder name.
 
@@ -285,16 +270,19 @@ def safe_name(name: str) -> str:
     return kept or "-"
 
 
-def _number_hint(found: object) -> str:
+def number_hint(found: object) -> str:
+    """Say which number was probably meant by a text that is none; empty when nothing comes to mind.
+
+    Examples
+    --------
+    >>> number_hint("0,3"), number_hint("78%"), number_hint("much")
+    ('; use 0.3', '; use 0.78', '')
+    """
     if not isinstance(found, str):
         return ""
-    text = found.strip()
-    if text.endswith("%"):
-        text, scale = text[:-1], 0.01
-    else:
-        scale = 1.0
+    text = found.strip().replace(",", ".")
     try:
-        value = float(text.replace(",", ".")) * scale
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         return ""
-    return f"; use {value:g}" if text.count(",") == 1 or scale != 1.0 else f"; use the number {value:g}, without quotes"
+    return f"; use {value:g}" if text != found else f"; use the number {value:g}, without quotes"

@@ -6,16 +6,19 @@ import typer
 
 
 def clean(yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False) -> None:
-    """Remove the cache folder and the embedded server. Runs and reports stay; nothing of yours is touched."""
-    from ..resources import cache_dir
-    from ..studies.machine import clean_cache, folder_size
+    """Remove cached vectors, kept scores and the embedded server.
 
-    folder = cache_dir()
+    Runs and reports stay, and so does everything in the cache folder that `calibrate` did not put there.
+    """
+    from ..resources import cache_dir
+    from ..studies.machine import clean_cache, cached, folder_size
+
+    found = cached()
+    if not found:
+        typer.echo(f"nothing to remove in {cache_dir()}")
+        return
     if not yes:
-        size = folder_size(folder) / 1e6
-        typer.confirm(f"Remove {folder} ({size:.0f} MB: vectors, kept scores) and the embedded server?", abort=True, err=True)
-    removed = clean_cache()
-    for path in removed:
+        size = sum(folder_size(path) for path in found) / 1e6
+        typer.confirm(f"Remove {', '.join(map(str, found))} ({size:.0f} MB)?", abort=True, err=True)
+    for path in clean_cache():
         typer.echo(f"removed {path}")
-    if not removed:
-        typer.echo(f"nothing to remove in {folder}")

@@ -5,6 +5,7 @@ from typing import Any
 import typer
 
 from . import options as o
+from .config import run_parameters
 from .errors import ERROR
 
 
@@ -17,15 +18,20 @@ def doctor(
     document_column: o.DocumentColumn = None,
     where: o.Where = None,
     metric: o.Metric = None,
+    settings: o.Set = None,
     config: o.Config = None,
     as_json: o.AsJson = False,
 ) -> None:
-    """Examine packages, models, the cache, the embedded server, and your table (read only) when one is named."""
+    """Examine this machine and your table.
+
+    Looks at packages, models, the cache, the embedded server, and (read only) at your table when one is named. Exit code
+    1 when something stands in the way of a run.
+    """
     given = {
         "dsn": dsn, "service": service, "table": table, "id_column": id_column, "vector_column": vector_column,
         "document_column": document_column, "where": where, "metric": metric,
     }  # fmt: skip
-    params = o.run_parameters(given, config)[0]
+    params = run_parameters(given, config, settings or ())[0]
     from ..result import dumps
     from ..studies.machine import examine
 
@@ -36,7 +42,8 @@ def doctor(
         typer.echo("\n".join(_lines(found.facts)))
         for problem in found.problems:
             typer.echo(f"problem: {problem}")
-        typer.echo("nothing stands in the way" if not found.problems else f"{len(found.problems)} problem(s)")
+        if not found.problems:
+            typer.echo("nothing stands in the way")
     if found.problems:
         raise typer.Exit(ERROR)
 
@@ -52,5 +59,13 @@ def _lines(facts: dict[str, Any], indent: str = "") -> list[str]:
             lines.append(f"{indent}{label}: {'none' if not value else ''}")
             lines += [f"{indent}  - {item}" for item in value]
         else:
-            lines.append(f"{indent}{label}: {'-' if value is None else value}")
+            lines.append(f"{indent}{label}: {_shown(name, value)}")
     return lines
+
+
+def _shown(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value / 1e6:.1f} MB" if name == "bytes" else str(value)

@@ -38,7 +38,10 @@ def init(
     folder: Annotated[Path, typer.Argument(help="your project")] = Path("."),
     force: Annotated[bool, typer.Option("--force", help="overwrite files that are there")] = False,
 ) -> None:
-    """Write calibration.toml and copies of the notebooks; files that exist are kept unless forced."""
+    """Set up your project for calibration.
+
+    Writes calibration.toml and copies of the notebooks; files that exist are kept unless forced.
+    """
     from ..errors import ParameterError
     from ..resources import bundled
     from ..result import write_text

@@ -12,7 +12,10 @@ def lab(
     folder: Annotated[Path | None, typer.Argument(help="folder with the notebooks; ./notebooks, else the bundled ones")] = None,
     arguments: Annotated[list[str] | None, typer.Option("--jupyter", help="argument handed on to jupyter lab")] = None,
 ) -> None:
-    """Open the notebooks in JupyterLab."""
+    """Open the notebooks in JupyterLab.
+
+    `calibrate init` copies them into your project, where changing them changes nothing else.
+    """
     from importlib.util import find_spec
 
     from ..errors import NotebookError

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options as o
+from .config import run_parameters
 
 if TYPE_CHECKING:
     from ..runs import Run
@@ -31,7 +32,7 @@ def run(
     rel_level: o.RelLevel = None,
     unjudged: o.Unjudged = None,
     answerability: o.ByKind = None,
-    allow_dangling: Annotated[bool, typer.Option("--allow-dangling", help="accept judgements of absent passages")] = False,
+    allow_dangling: o.AllowDangling = False,
     preset: o.Preset = None,
     miss_cost: o.MissCost = None,
     false_cost: o.FalseCost = None,
@@ -42,30 +43,29 @@ def run(
     language: o.Language = None,
     no_probes: o.NoProbes = False,
     show_text: o.ShowText = False,
+    settings: o.Set = None,
     config: o.Config = None,
     force: Annotated[bool, typer.Option("--force", help="make every file anew")] = False,
     jobs: Annotated[int, typer.Option("--jobs", help="notebooks run side by side", min=1)] = 2,
     as_json: o.AsJson = False,
 ) -> None:
-    """Calibrate: one folder per model with an HTML report and a recommendation; a comparison for two or more models.
+    """Calibrate one or more models.
 
-    Without arguments: the bundled sample, three offline models and an embedded PostgreSQL. Everything an option does can
-    stand in calibration.toml; options win.
+    Writes one folder per model with an HTML report and a recommendation, and a comparison of two or more models. Without
+    arguments: the bundled sample, three offline models and an embedded PostgreSQL. Every parameter can stand in
+    calibration.toml; options win.
     """
     given: dict[str, Any] = {
         "out": out, "model": model, "labels": labels, "queries": queries, "qrels": qrels, "corpus": corpus, "scores": scores,
         "vectors": vectors, "dsn": dsn, "service": service, "table": table, "id_column": id_column,
         "vector_column": vector_column, "document_column": document_column, "where": where, "metric": metric,
-        "base_url": base_url, "rel_level": rel_level, "unjudged": unjudged, "allow_dangling": allow_dangling,
+        "base_url": base_url, "rel_level": rel_level, "unjudged": unjudged, "allow_dangling": allow_dangling or None,
         "preset": preset, "miss_cost": miss_cost, "false_cost": false_cost, "off_topic_share": off_topic_share,
         "top_k": top_k, "old_floor": old_floor, "exclude_subjects": exclude_subject, "languages": language,
-        "show_text": show_text,
+        "show_text": show_text or None, "probes": False if no_probes else None,
+        "answerability_by_kind": ",".join(answerability) if answerability else None,
     }  # fmt: skip
-    if answerability:
-        given["answerability_by_kind"] = ",".join(answerability)
-    params = o.run_parameters(given, config)
-    if no_probes:
-        params = [one.model_copy(update={"probes": False}) for one in params]
+    params = run_parameters(given, config, settings or ())
     from ..runs import run as run_all
     from .progress import Bars
 
@@ -123,12 +123,17 @@ def _as_json(result: "Run") -> str:
                     "floor": one.recommendation["floor"],
                     "top_k": one.recommendation["top_k"],
                     "folder": str(one.folder),
+                    "report": str(one.folder / "report.html"),
                     "unchanged": one.skipped,
-                    "seconds": one.seconds,
+                    "seconds": _rounded(one.seconds),
                 }
                 for one in result.models
             ],
             "comparison": None if result.comparison is None else str(result.comparison),
-            "seconds": result.seconds,
+            "seconds": _rounded(result.seconds),
         }
     )
+
+
+def _rounded(seconds: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in seconds.items()}

@@ -98,14 +98,17 @@ class BandsDisplay(FigureDisplay):
         self._backdrop(ax, (low, high))
         self._lines(ax, top, (low, high))
         ax.set_xlim(low, high)
-        ax.set_ylim(
-            -0.04,
-            top
-            + (0.55 if self.calibration.floor is not None or self.calibration.params.old_floor is not None else 0.05),
-        )
+        ax.set_ylim(-0.04, top + self._headroom())
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
         ax.set_xlabel(self.calibration.scores.contract.scale)
+
+    def _headroom(self) -> float:
+        """Give the height of the lines of names above the bands: the gap's over the floors'."""
+        gap = self.calibration.choice.gap
+        if gap.low is not None and gap.high is not None and gap.high > gap.low:
+            return 0.55
+        return 0.3 if self.calibration.floor is not None or self.calibration.params.old_floor is not None else 0.05
 
     def _range(self) -> tuple[float, float]:
         found = self.calibration

@@ -67,8 +67,8 @@ class RatesDisplay(TableDisplay):
         else:
             said = (
                 f"Floor {exact(found.floor)}, K = {found.top_k.value}. “{IN_SAMPLE.capitalize()}” is what the labels "
-                f"say of this floor; “{HELD_OUT}” gives every query a floor chosen without it, the fairer guess of what "
-                "comes."
+                f"say of this floor; “{HELD_OUT}” gives every query a floor chosen without it, the fairer guess of "
+                "what comes."
             )
         return f"{said} Brackets: 95% intervals."
 

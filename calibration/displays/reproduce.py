@@ -16,6 +16,7 @@ from .tables import table_html, templates
 from .texts import shorten, without_passwords
 
 _SECRET = re.compile(r"passw(or)?d|secret|token|api_?key|credential", re.IGNORECASE)
+_SOCKET = re.compile(r"\bhost=(?:/\S+|'/[^']*')")
 _SKIPPED = ("date", "parameters", "ceiling")
 _MANY = 24
 """Entries of a fact beyond which only their number is shown."""
@@ -87,8 +88,11 @@ def _flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 def _public(what: str, value: Any) -> str:
     if _SECRET.search(what.rsplit(".", 1)[-1]):
         return "***"
+    if isinstance(value, (list, tuple)) and len(value) > _MANY:
+        return f"{len(value)} values"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return shorten(without_passwords(text), 300)
+    # a socket's path names folders, and often people, of the machine that ran this
+    return shorten(_SOCKET.sub("host=(local socket)", without_passwords(text)), 300)
 
 
 def _option(name: str, value: Any) -> list[str]:

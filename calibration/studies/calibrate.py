@@ -5,11 +5,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..contract import ScoreContract
+from ..contract import ScoreContract, check_floor_in_range
 from ..labels import Labels
 from ..params import RunParams
 from ..scores import Scores, scores_from_candidates
@@ -19,7 +19,10 @@ from .facts import run_facts
 from .inputs import Inputs, passage_texts, read_inputs
 from .model import Calibration
 from .progress import SILENT, Reporter
-from .vectors import pull_vectors
+from .vectors import open_model, pull_vectors
+
+if TYPE_CHECKING:
+    from ..embed.registry import ModelSpec
 
 SESSION = "CALIBRATION_RUN"
 """Environment variable naming one invocation: within it, a pull from a source that may change is found again."""
@@ -27,13 +30,29 @@ SESSION = "CALIBRATION_RUN"
 
 @dataclass(frozen=True)
 class Pulled:
-    """Scores with the labels and probes they belong to; `key` is the hash of what they were pulled from."""
+    """Scores with the labels and probes they belong to.
+
+    Attributes
+    ----------
+    key : str
+        Hash of what they were pulled from, under which they are kept.
+    """
 
     key: str
     scores: Scores
     labels: Labels
     probes: pd.DataFrame | None
     facts: Mapping[str, Any]
+
+    def content_hash(self) -> str:
+        """Hash of scores, labels and facts; equal for two pulls of an unchanged source."""
+        parts = (stage.content_hash(self.scores, self.facts), self.labels.content_hash(), _probe_rows(self.probes))
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def forget(self) -> None:
+        """Remove scores that nobody may find again: those of a source that can change behind its name."""
+        if self.key.startswith(stage.ONCE):
+            stage.forget(self.key)
 
 
 def calibrate(params: RunParams, report: Reporter = SILENT) -> Calibration:
@@ -45,6 +64,8 @@ def calibrate(params: RunParams, report: Reporter = SILENT) -> Calibration:
         Parameters, labels, model or store are wrong. That no floor is supported is a result.
     """
     pulled = pull(params, report)
+    if params.old_floor is not None:
+        check_floor_in_range(params.old_floor, pulled.scores.contract)
     return analyse(
         pulled.scores,
         pulled.labels,
@@ -61,15 +82,29 @@ def pull(params: RunParams, report: Reporter = SILENT) -> Pulled:
     if params.scores is not None:
         return _score_file(params, Path(params.scores))
     inputs = read_inputs(params)
-    key = stage.stage_key(_depends_on(params, inputs))
-    found = stage.find(key)
+    changing, session = _may_change(params), os.environ.get(SESSION)
+    key = stage.stage_key(_depends_on(params, inputs, session if changing else None), once=changing)
+    kept = not changing or session is not None
+    found = stage.find(key) if kept else None
     if found is not None:
         scores, facts = found
         report.note(f"{params.run_name}: scores of the same inputs found, nothing is embedded or pulled")
         return Pulled(key, scores, inputs.labels, inputs.probes, facts)
     scores, facts, labels = pull_vectors(params, inputs, report)
-    stage.store(key, scores, facts)
+    if kept:
+        stage.store(key, scores, facts)
     return Pulled(key, scores, labels, inputs.probes, facts)
+
+
+def check(params: RunParams) -> None:
+    """Refuse a model that cannot be opened here, before anything is embedded or pulled.
+
+    Raises
+    ------
+    ParameterError, EmbeddingError
+    """
+    if params.model is not None and params.scores is None:
+        open_model(params, params.model)
 
 
 def _score_file(params: RunParams, path: Path) -> Pulled:
@@ -92,33 +127,49 @@ def _score_file(params: RunParams, path: Path) -> Pulled:
         "model": {"name": params.model, "digest": None},
         "invalid_scores": candidates.attrs.get("invalid_scores", 0),
     }
-    key = stage.stage_key({"file": hashlib.sha256(path.read_bytes()).hexdigest(), "labels": labels.content_hash()})
+    key = stage.stage_key({"file": _file_hash(path), "labels": labels.content_hash()})
     return Pulled(key, scores, labels, None, facts)
 
 
-def _depends_on(params: RunParams, inputs: Inputs) -> dict[str, Any]:
-    """Everything the pull depends on; sources that may change behind their name only count within one invocation."""
-    from ..embed import MODELS
+def _may_change(params: RunParams) -> bool:
+    """Whether the source may give other scores under the same name: a live table, or a model behind a server."""
+    served = params.model is not None and _spec(params.model) is None
+    return params.source_kind == "database" or (served and (params.vectors is None or params.probes))
 
+
+def _depends_on(params: RunParams, inputs: Inputs, session: str | None) -> dict[str, Any]:
+    """Everything the pull depends on; what may change behind its name counts within one session only."""
     names = (
         "model", "dimensions", "query_prefix", "passage_prefix", "base_url", "metric", "strategy", "inclusive", "k_max",
         "table", "id_column", "vector_column", "document_column", "model_column", "model_value", "where", "service", "dsn",
+        "allow_dangling",
     )  # fmt: skip
     values: dict[str, Any] = {name: getattr(params, name) for name in names}
     values["labels"] = inputs.labels.content_hash()
     values["corpus"] = inputs.corpus_hash()
-    probes = inputs.probes
-    values["probes"] = None if probes is None else probes[["query_id", "text"]].to_json(orient="values")
-    if params.vectors is not None:
-        file = Path(params.vectors)
-        values["vectors"] = [str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] if file.exists() else None
-    aliases = {alias: spec for spec in MODELS.values() for alias in (spec.name, *spec.aliases)}
-    spec = aliases.get(params.model or "")
+    values["probes"] = _probe_rows(inputs.probes)
+    if params.vectors is not None and Path(params.vectors).is_file():
+        values["vectors"] = _file_hash(Path(params.vectors))
+    spec = _spec(params.model)
     if spec is not None:
         values["packages"] = [dict(spec.packages), spec.recipe, list(spec.files.values())]
-    if params.source_kind == "database" or (params.model is not None and spec is None and params.source_kind != "vectors"):
-        values["session"] = os.environ.get(SESSION) or os.urandom(16).hex()
+    values["session"] = session
     return values
+
+
+def _spec(model: str | None) -> "ModelSpec | None":
+    from ..embed import MODELS
+
+    return next((spec for spec in MODELS.values() if model in (spec.name, *spec.aliases)), None)
+
+
+def _probe_rows(probes: pd.DataFrame | None) -> str:
+    return "" if probes is None else probes[["query_id", "text"]].to_json(orient="values")
+
+
+def _file_hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _texts(labels: Labels, probes: pd.DataFrame | None) -> dict[str, str]:

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import platform
+import re
+import shlex
 from collections.abc import Mapping
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
@@ -13,6 +15,17 @@ import pandas as pd
 from ..labels import Labels
 from ..params import RunParams
 
+OPTIONS = {
+    "answerability_by_kind": "--answerability", "exclude_subjects": "--exclude-subject", "languages": "--language",
+}  # fmt: skip
+"""Parameters whose option is not called as they are."""
+NO_OPTION = frozenset(
+    {
+        "queries_sql", "qrels_sql", "model_column", "model_value", "strategy", "statement_timeout", "dimensions", "query_prefix",
+        "passage_prefix", "probes_file", "k_max", "target", "confidence", "inclusive", "seed",
+    }
+)  # fmt: skip
+"""Parameters that the command takes with --set only."""
 PACKAGES = ("retrieval-calibration", "numpy", "scipy", "pandas", "scikit-learn", "pgvector", "psycopg", "papermill")
 
 
@@ -31,6 +44,7 @@ def run_facts(params: RunParams, labels: Labels, probes: pd.DataFrame | None) ->
         "probes": None if probes is None else _probe_facts(probes),
         "versions": versions(),
         "parameters": public_parameters(params),
+        "command": command(params),
     }
 
 
@@ -46,8 +60,30 @@ def versions() -> dict[str, str]:
 
 
 def public_parameters(params: RunParams) -> dict[str, Any]:
-    """Parameters that differ from the defaults; a dsn cannot hold a password here."""
-    return params.model_dump(mode="json", exclude_defaults=True)
+    """Parameters that differ from the defaults; a dsn cannot hold a password, and those of a URL are taken out."""
+    values = params.model_dump(mode="json", exclude_defaults=True)
+    if params.base_url is not None:
+        values["base_url"] = re.sub(r"//[^/@]*@", "//***@", params.base_url)
+    return values
+
+
+def command(params: RunParams) -> str:
+    """Give the command that repeats a run; secrets come from the environment and are not in it."""
+    words = ["calibrate", "run"]
+    for name, value in {**public_parameters(params), "out": params.out}.items():
+        option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
+        if name in ("allow_dangling", "show_text"):
+            words.append(option)
+        elif name == "probes":
+            words.append("--no-probes")
+        elif name in NO_OPTION:
+            words += ["--set", f"{name}={json.dumps(value, ensure_ascii=False)}"]
+        elif isinstance(value, dict):
+            words += [word for key, item in value.items() for word in (option, f"{key}={item}")]
+        else:
+            items = value if isinstance(value, list) else [value]
+            words += [word for item in items for word in (option, str(item))]
+    return shlex.join(words)
 
 
 def fingerprint(facts: Mapping[str, Any], contract: Mapping[str, Any], n_documents: int | None) -> dict[str, Any]:

@@ -3,21 +3,18 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ..errors import EmbeddingError, LabelError, ParameterError, StoreError, listed
-from ..labels import Labels, check_documents, detect_languages, read_database, read_labels, read_probes
+from ..labels import Labels, detect_languages, read_database, read_labels, read_probes
 from ..params import RunParams
 from ..resources import bundled
-
-if TYPE_CHECKING:
-    from ..embed import VectorFile
 
 Vectors = npt.NDArray[np.float32]
 
@@ -92,25 +89,6 @@ def query_texts(inputs: Inputs) -> list[str]:
     return [*queries["text"], *probes]
 
 
-def read_vector_file(params: RunParams, inputs: Inputs) -> tuple["VectorFile", Labels]:
-    """Read the user's vectors and check that every query and judged passage has one.
-
-    Returns
-    -------
-    VectorFile, Labels
-        Labels with a warning where judged passages have no vector and that was allowed.
-    """
-    from ..embed import read_vectors
-
-    if params.vectors is None:
-        raise ParameterError("`vectors` names no file.")
-    file = read_vectors(Path(params.vectors))
-    labels = inputs.labels
-    if file.doc_ids is not None:
-        labels = check_documents(labels, file.doc_ids, allow_dangling=params.allow_dangling)
-    return file, labels
-
-
 def order_vectors(wanted: Sequence[str], ids: Sequence[str], vectors: Vectors, what: str) -> Vectors:
     """Bring vectors into the order of `wanted` ids.
 
@@ -160,28 +138,23 @@ def _labels(params: RunParams) -> Labels:
     if params.uses_sample:
         # grades 2 and 1 of the sample are "answers it" and "useful"
         common["rel_level"] = 1 if params.rel_level is None else params.rel_level
-        labels = read_labels(bundled("data") / "sample", **common)
-        return labels
-    paths = {
-        name: None if value is None else Path(value)
-        for name, value in (("queries", params.queries), ("qrels", params.qrels), ("corpus", params.corpus))
-    }
+        return read_labels(bundled("data") / "sample", **common)
     elsewhere = params.source_kind in ("database", "vectors")
     return read_labels(
-        None if params.labels is None else Path(params.labels),
-        **paths,
+        _path(params.labels),
+        queries=_path(params.queries),
+        qrels=_path(params.qrels),
+        corpus=_path(params.corpus),
         allow_dangling=params.allow_dangling,
         require_corpus=not elsewhere,
         **common,
     )
 
 
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text)
+
+
 def _probes(params: RunParams, labels: Labels) -> pd.DataFrame:
-    path = None if params.probes_file is None else Path(params.probes_file)
     languages = params.languages or list(detect_languages(labels.queries["text"].dropna().tolist())) or ["en"]
-    return read_probes(path, languages=languages, exclude_subjects=params.exclude_subjects)
-
-
-def with_labels(inputs: Inputs, labels: Labels) -> Inputs:
-    """Return the same inputs with other labels."""
-    return replace(inputs, labels=labels)
+    return read_probes(_path(params.probes_file), languages=languages, exclude_subjects=params.exclude_subjects)

@@ -8,7 +8,6 @@ import pandas as pd
 from ..errors import LabelError, ParameterError
 from ..params import RunParams
 from ..scores import Bands, find_bands, query_table
-from .calibrate import pull
 from .inputs import Inputs, read_inputs
 from .progress import SILENT, Reporter
 from .vectors import pull_vectors
@@ -37,23 +36,30 @@ class Inspection:
 
 
 def inspect_question(text: str, params: RunParams, report: Reporter = SILENT, *, limit: int = 20) -> Inspection:
-    """Score one question against the whole corpus and show where its best passages lie among the bands."""
+    """Score one question against the whole corpus and show where its best passages lie among the bands.
+
+    The question and the labelled queries travel in one pass, so the bands are those of the corpus as it is now.
+
+    Raises
+    ------
+    LabelError, ParameterError
+        The question is blank; there is no model to embed it with.
+    """
     if not text.strip():
         raise LabelError("the question is blank; there is nothing to embed.")
-    if params.source_kind in ("scores",) or params.model is None:
+    if params.source_kind == "scores" or params.model is None:
         raise ParameterError("inspect embeds your question, so it needs a model and vectors made with it; pass --model.")
     inputs = read_inputs(params)
-    asked = _ask(inputs, text)
-    scores, _, _ = pull_vectors(params, asked, report)
-    known = pull(params, report)
-    bands = find_bands(known.scores, known.labels, query_table(known.scores, known.labels, known.probes))
-    top = scores.top[scores.top["rank"] <= limit]
+    question = _free_id(inputs)
+    scores, _, labels = pull_vectors(params, _with_question(inputs, question, text), report)
+    bands = find_bands(scores, labels, query_table(scores, labels, inputs.probes))
+    top = scores.top[(scores.top["query_id"] == question) & (scores.top["rank"] <= limit)]
     best, far = bands["best_relevant"].scored, bands["far_noise"].scored
     hits = pd.DataFrame(
         {
-            "rank": top["rank"],
+            "rank": top["rank"].astype("int64"),
             "doc_id": top["doc_id"],
-            "similarity": top["similarity"],
+            "similarity": top["similarity"].astype("float64"),
             "answers_below": [_share(best < value) for value in top["similarity"]],
             "noise_above": [_share(far >= value) for value in top["similarity"]],
             "preview": top["doc_id"].map(_previews(inputs)),
@@ -62,14 +68,17 @@ def inspect_question(text: str, params: RunParams, report: Reporter = SILENT, *,
     return Inspection(hits.reset_index(drop=True), bands, scores.contract.scale, scores.n_documents)
 
 
-def _ask(inputs: Inputs, text: str) -> Inputs:
-    """The same corpus with one unlabelled query."""
-    query = pd.DataFrame(
-        {"query_id": [QUESTION], "text": [text], "kind": ["-"], "answerability": ["unknown"], "group": [QUESTION], "must": ["-"]},
-        dtype="str",
-    )
-    labels = replace(inputs.labels, queries=query, qrels=inputs.labels.qrels.iloc[:0])
-    return Inputs(labels, None)
+def _free_id(inputs: Inputs) -> str:
+    taken, name = set(inputs.query_ids), QUESTION
+    while name in taken:
+        name += "'"
+    return name
+
+
+def _with_question(inputs: Inputs, query_id: str, text: str) -> Inputs:
+    """Add a question to the probes: the model embeds those even where the labelled queries come as vectors."""
+    row = pd.DataFrame({"query_id": [query_id], "text": [text]}, dtype="str")
+    return replace(inputs, probes=row if inputs.probes is None else pd.concat([inputs.probes, row], ignore_index=True))
 
 
 def _previews(inputs: Inputs) -> dict[str, str]:

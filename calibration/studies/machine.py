@@ -3,6 +3,7 @@
 import importlib.metadata
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,21 +58,43 @@ def detach_password(dsn: str) -> str:
     return rest
 
 
-def clean_cache() -> list[Path]:
-    """Remove cached vectors, kept pulls and the embedded server; return the folders that were removed."""
-    from ..sources.postgres.server import embedded_folder, remove_embedded
+def cached() -> list[Path]:
+    """List what this package has put into the cache, the embedded server first."""
+    from ..sources.postgres.server import embedded_folder
 
     folder = cache_dir()
-    server = embedded_folder(folder)
-    removed = [path for path in (server, folder) if path.is_dir()]
-    remove_embedded(folder)
-    shutil.rmtree(folder, ignore_errors=False) if folder.is_dir() else None
+    # named one by one: CALIBRATION_CACHE may be a folder that holds other things as well
+    ours = [embedded_folder(folder), folder / "pulls", folder / "jupyter", *sorted(folder.glob("vectors-*.sqlite*"))]
+    return [path for path in ours if path.exists()]
+
+
+def clean_cache() -> list[Path]:
+    """Remove cached vectors, kept pulls and the embedded server; return what was removed.
+
+    Raises
+    ------
+    StoreError
+        The embedded server is in use; nothing was removed.
+    """
+    from ..sources.postgres.server import remove_embedded
+
+    removed = cached()
+    remove_embedded(cache_dir())
+    for path in removed:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    with suppress(OSError):  # something else lies there
+        cache_dir().rmdir()
     return removed
 
 
-def folder_size(folder: Path) -> int:
-    """Bytes of all files below a folder; 0 without one."""
-    return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()) if folder.is_dir() else 0
+def folder_size(path: Path) -> int:
+    """Bytes of a file, or of all files below a folder; 0 without one."""
+    if not path.is_dir():
+        return path.lstat().st_size if path.exists() else 0
+    return sum(file.lstat().st_size for file in path.rglob("*") if not file.is_dir())
 
 
 def _database(params: RunParams) -> tuple[dict[str, Any], list[str]]:

@@ -58,7 +58,7 @@ def pull_scores(
     depth = max(MIN_DEPTH, 2 * k_max)
     summaries = Summaries(
         query_ids,
-        labels.qrels.groupby("query_id")["doc_id"].agg(list).to_dict(),
+        {str(query_id): docs.tolist() for query_id, docs in labels.qrels.groupby("query_id")["doc_id"]},
         depth=depth,
         low=low,
         high=high,

@@ -6,7 +6,9 @@ import os
 import shutil
 import tempfile
 import time
+import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,17 +17,20 @@ import numpy as np
 import pandas as pd
 
 from ..contract import ScoreContract
+from ..errors import CalibrationError
 from ..resources import cache_dir
 from ..scores import Histogram, Scores
 
 FORMAT = 1
 KEEP_DAYS = 30
+ONCE = "once-"
+"""Begins the key of a pull that only one invocation may find again."""
 
 
-def stage_key(inputs: Mapping[str, Any]) -> str:
+def stage_key(inputs: Mapping[str, Any], *, once: bool = False) -> str:
     """Hash of everything a pull depends on."""
     text = json.dumps({"format": FORMAT, **inputs}, sort_keys=True, ensure_ascii=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
+    return (ONCE if once else "") + hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def store(key: str, scores: Scores, facts: Mapping[str, Any]) -> None:
@@ -40,17 +45,7 @@ def store(key: str, scores: Scores, facts: Mapping[str, Any]) -> None:
         if scores.everything is not None:
             scores.everything.to_parquet(partial / "everything.parquet", index=False)
         np.savez_compressed(partial / "histogram.npz", edges=scores.histogram.edges, counts=scores.histogram.counts)
-        about = {
-            "contract": asdict(scores.contract),
-            "query_ids": scores.query_ids,
-            "n_documents": scores.n_documents,
-            "exact": scores.exact,
-            "depth": scores.depth,
-            "n_invalid": scores.n_invalid,
-            "n_missing": scores.n_missing,
-            "level": scores.level,
-            "facts": dict(facts),
-        }
+        about = {**_about(scores), "facts": dict(facts)}
         (partial / "about.json").write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
         try:
             os.rename(partial, folder / key)
@@ -83,10 +78,29 @@ def find(key: str) -> tuple[Scores, dict[str, Any]] | None:
             n_missing=about["n_missing"],
             level=about["level"],
         )
+        facts: dict[str, Any] = about["facts"]
         os.utime(folder)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None  # absent, or damaged: it is pulled again
-    return scores, about["facts"]
+    except FileNotFoundError:
+        if folder.exists():
+            forget(key)
+        return None
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile, CalibrationError):
+        forget(key)  # damaged: it is pulled again, and what is here must not stand in the way
+        return None
+    return scores, facts
+
+
+def content_hash(scores: Scores, facts: Mapping[str, Any]) -> str:
+    """Hash of what was pulled; equal for two pulls of an unchanged source."""
+    digest = hashlib.sha256()
+    for frame in (scores.top, scores.judged, scores.everything):
+        if frame is not None:
+            digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
+    digest.update(scores.histogram.counts.tobytes())
+    model = {name: value for name, value in facts["model"].items() if name not in ("embedded", "reused")}
+    plain = {**_about(scores), "facts": {**facts, "model": model}}
+    digest.update(json.dumps(plain, sort_keys=True, ensure_ascii=True, default=str).encode())
+    return digest.hexdigest()
 
 
 def forget(key: str) -> None:
@@ -94,13 +108,27 @@ def forget(key: str) -> None:
     shutil.rmtree(_folder() / key, ignore_errors=True)
 
 
+def _about(scores: Scores) -> dict[str, Any]:
+    return {
+        "contract": asdict(scores.contract),
+        "query_ids": scores.query_ids,
+        "n_documents": scores.n_documents,
+        "exact": scores.exact,
+        "depth": scores.depth,
+        "n_invalid": scores.n_invalid,
+        "n_missing": scores.n_missing,
+        "level": scores.level,
+    }
+
+
 def _prune(folder: Path) -> None:
-    """Remove pulls that nobody has used for a month, and what killed processes left."""
+    """Remove pulls that nobody has used for a month, and after a day what killed processes left."""
     now = time.time()
     for entry in folder.iterdir():
-        age = now - entry.stat().st_mtime
-        if age > KEEP_DAYS * 86400 or (entry.name.startswith(".partial-") and age > 3600):
-            shutil.rmtree(entry, ignore_errors=True)
+        days = KEEP_DAYS if not entry.name.startswith((".partial-", ONCE)) else 1
+        with suppress(OSError):  # somebody else was faster
+            if now - entry.stat().st_mtime > days * 86400:
+                shutil.rmtree(entry, ignore_errors=True)
 
 
 def _folder() -> Path:

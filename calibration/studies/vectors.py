@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..embed import Embedder, VectorCache, measured_norms, open_embedder
+from ..embed import Embedder, VectorCache, VectorFile, measured_norms, open_embedder, read_vectors
 from ..errors import EmbeddingError, StoreError
 from ..labels import Labels, check_documents
 from ..params import RunParams
@@ -15,15 +17,7 @@ from ..resources import cache_dir
 from ..scores import Scores
 from ..sources.arrays import ArraySource
 from ..sources.base import VectorSource
-from .inputs import (
-    Inputs,
-    order_vectors,
-    passage_texts,
-    query_texts,
-    read_vector_file,
-    require_model,
-    with_labels,
-)
+from .inputs import Inputs, order_vectors, passage_texts, query_texts, require_model
 from .progress import Reporter
 from .pull import pull_scores, source_facts
 
@@ -41,7 +35,7 @@ def pull_vectors(params: RunParams, inputs: Inputs, report: Reporter) -> tuple[S
     with ExitStack() as stack:
         texts = _Texts(params, report)
         source, queries, inputs = stack.enter_context(_open(params, inputs, texts, report))
-        with report.bar("pull", None, "passages") as step:
+        with report.bar(f"{params.run_name}: pull scores", None, "passages") as step:
             scores, preflight = pull_scores(
                 source,
                 inputs.query_ids,
@@ -81,7 +75,7 @@ class _Texts:
     def embed(self, texts: list[str], role: Any, ids: list[str]) -> Vectors:
         """Embed texts through the cache."""
         embedder = self._open()
-        what = f"embed {'queries' if role == 'query' else 'passages'}"
+        what = f"{self._params.run_name}: embed {'queries' if role == 'query' else 'passages'}"
         before = self._cache.truncated
         with self._report.bar(what, len(texts), "texts") as step:
             vectors = self._cache.embed(embedder, texts, role, step, ids=ids)
@@ -119,15 +113,19 @@ class _Texts:
 
     def _open(self) -> Embedder:
         if self._embedder is None:
-            params = self._params
-            self._embedder = open_embedder(
-                require_model(params, "texts"),
-                base_url=params.base_url,
-                dimensions=params.dimensions,
-                query_prefix=params.query_prefix or "",
-                passage_prefix=params.passage_prefix or "",
-            )
+            self._embedder = open_model(self._params, require_model(self._params, "texts"))
         return self._embedder
+
+
+def open_model(params: RunParams, name: str) -> Embedder:
+    """Open a model with the parameters' options; nothing is embedded or asked yet."""
+    return open_embedder(
+        name,
+        base_url=params.base_url,
+        dimensions=params.dimensions,
+        query_prefix=params.query_prefix or "",
+        passage_prefix=params.passage_prefix or "",
+    )
 
 
 @contextmanager
@@ -140,14 +138,16 @@ def _open(
             yield source, _embed_queries(inputs, texts), inputs
     elif params.source_kind == "database":
         source, checked = _database(params, inputs)
-        yield source, _query_vectors(params, checked, texts), checked
+        file = None if params.vectors is None else read_vectors(Path(params.vectors))
+        yield source, _query_vectors(params, checked, texts, file), checked
     else:
-        file, labels = read_vector_file(params, inputs)
-        checked = with_labels(inputs, labels)
-        queries = _query_vectors(params, checked, texts)
+        file = read_vectors(Path(params.vectors or ""))
         if file.doc_ids is None or file.doc_vectors is None:
             raise StoreError("the vector file has no passage vectors (doc_ids, doc_vectors), and no database is given.")
-        yield ArraySource(file.doc_ids, file.doc_vectors, metric=params.metric), queries, checked
+        labels = check_documents(inputs.labels, file.doc_ids, allow_dangling=params.allow_dangling)
+        checked = replace(inputs, labels=labels)
+        source = ArraySource(file.doc_ids, file.doc_vectors, metric=params.metric)
+        yield source, _query_vectors(params, checked, texts, file), checked
 
 
 @contextmanager
@@ -165,7 +165,7 @@ def _embedded(params: RunParams, inputs: Inputs, texts: _Texts, report: Reporter
     documents = _documents(corpus["document_id"].tolist(), doc_ids)
     table = table_name(texts.digest, inputs.corpus_hash())
     with embedded_server(cache_dir()) as conninfo:
-        with report.bar("load", len(doc_ids), "passages") as step:
+        with report.bar(f"{params.run_name}: load", len(doc_ids), "passages") as step:
             load_vectors(conninfo, table, doc_ids, vectors, documents, progress=_increments(step))
         yield PostgresSource(
             conninfo,
@@ -198,16 +198,14 @@ def _database(params: RunParams, inputs: Inputs) -> tuple[VectorSource, Inputs]:
     if params.document_column is None:
         judged = inputs.labels.qrels["doc_id"].unique().tolist()
         known = source.vectors_of(judged)
-        inputs = with_labels(inputs, check_documents(inputs.labels, known, allow_dangling=params.allow_dangling))
+        labels = check_documents(inputs.labels, known, allow_dangling=params.allow_dangling)
+        inputs = replace(inputs, labels=labels)
     return source, inputs
 
 
-def _query_vectors(params: RunParams, inputs: Inputs, texts: _Texts) -> Vectors:
-    """Use the query vectors of the file where it has them; the model embeds the rest, probes above all."""
-    if params.vectors is None:
-        return _embed_queries(inputs, texts)
-    file, _ = read_vector_file(params, inputs)
-    if file.query_ids is None or file.query_vectors is None:
+def _query_vectors(params: RunParams, inputs: Inputs, texts: _Texts, file: VectorFile | None) -> Vectors:
+    """Use the query vectors of the file where it has them; the model embeds the probes, or all queries."""
+    if file is None or file.query_ids is None or file.query_vectors is None:
         return _embed_queries(inputs, texts)
     labelled = order_vectors(inputs.labels.queries["query_id"].tolist(), file.query_ids, file.query_vectors, "queries")
     if inputs.probes is None:

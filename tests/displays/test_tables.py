@@ -254,6 +254,13 @@ def test_c88_no_password_in_what_reproduces_a_run(drawn: Calibration) -> None:
     assert "postgresql://u:***@h/db" in display._repr_html_()
 
 
+def test_no_folder_of_this_machine_and_no_long_list_in_what_is_shared(three_hits: Calibration) -> None:
+    facts = {"source": {"address": "host=/home/ann/.cache/x/s port=5432"}, "reference": [0.5] * 100}
+    frame = ReproduceDisplay(replace(three_hits, facts=facts)).frame().set_index("what")["value"]
+    assert frame["source.address"] == "host=(local socket) port=5432"
+    assert frame["reference"] == "100 values"
+
+
 def test_the_command_repeats_what_differs_from_the_defaults(drawn: Calibration) -> None:
     command = ReproduceDisplay(drawn).command()
     assert command == "calibrate run --scores scores.csv --k-max 10 --old-floor 0.78"

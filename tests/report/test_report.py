@@ -6,9 +6,9 @@ from itertools import pairwise
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from notebooks_made import drawn_page, everything, executed, hostile_page, sample
+from notebooks_made import drawn_page, executed, hostile_page, sample
 
-from calibration.displays import AnswerDisplay
+from calibration.displays import AnswerDisplay, BandsDisplay, GapDisplay
 from calibration.errors import NotebookError
 from calibration.report import render_report
 from calibration.report.clean import cleaned
@@ -104,7 +104,8 @@ def test_c92_nothing_is_loaded_from_anywhere() -> None:
 
 def test_everything_fits_the_budget_and_is_the_same_twice() -> None:
     assert len(drawn_page().encode()) < 1_500_000
-    assert render_report(everything(sample()), title="Sample") == drawn_page()
+    pages = {render_report(executed(BandsDisplay(sample()), GapDisplay(sample())), title="x") for _ in range(2)}
+    assert len(pages) == 1
 
 
 def test_hostile_text_stays_text() -> None:
