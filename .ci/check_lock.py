@@ -25,7 +25,8 @@ for text in wanted:
     versions = pins.get(name, [])
     if not versions:
         problems.append(f"{name}: not in requirements.lock")
-    problems += [f"{name}=={version} is outside {requirement.specifier}" for version in versions if version not in requirement.specifier]
+    outside = [version for version in versions if version not in requirement.specifier]
+    problems += [f"{name}=={version} is outside {requirement.specifier}" for version in outside]
 if problems:
     sys.exit("requirements.lock does not fit pyproject.toml (see CONTRIBUTING.md to renew it):\n" + "\n".join(problems))
 sys.stdout.write(f"{len(pins)} pins fit\n")

@@ -285,4 +285,4 @@ def number_hint(found: object) -> str:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         return ""
-    return f"; use {value:g}" if text != found else f"; use the number {value:g}, without quotes"
+    return f"; use {value:g}" if "," in found or "%" in found else f"; use the number {value:g}, without quotes"

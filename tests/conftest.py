@@ -1,10 +1,15 @@
 """Fixtures that several rooms use."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from small_world import write_labels
 
 from calibration.sources.postgres.server import embedded_server, remove_embedded
+
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]
+"""--doctest-modules would import each as the one module `conftest`."""
 
 
 @pytest.fixture(scope="session")
@@ -13,4 +18,18 @@ def server_dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     cache = tmp_path_factory.mktemp("cache")
     with embedded_server(cache) as conninfo:
         yield conninfo
+    remove_embedded(cache)
+
+
+@pytest.fixture(scope="session")
+def labels_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small labelled set in BEIR layout, with a canary in a query and in a passage."""
+    return write_labels(tmp_path_factory.mktemp("labels"))
+
+
+@pytest.fixture(scope="session")
+def run_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache that the runs of this session share; its server goes with the session."""
+    cache = tmp_path_factory.mktemp("run-cache")
+    yield cache
     remove_embedded(cache)

@@ -6,7 +6,7 @@ from .counts import CountsTable, count_at_thresholds, survival
 from .gap import blocking, measure_gap
 from .heldout import cross_fit, folds_along, folds_by_group, held_out_cost
 from .outcome import PRESETS, Certificate, Costs, Gap, Gate, HeldOut, NoFloor, Recommendation
-from .policies import POLICIES, as_chooser
+from .policies import POLICIES, as_chooser, low_in_the_gap
 from .rates import Rate, mean_over_queries, proportion
 from .rule import between_scores, empirical_cost, pick, smoothed_cost
 from .topk import TopK, choose_top_k
@@ -37,6 +37,7 @@ __all__ = [
     "folds_by_group",
     "held_out_cost",
     "labels_for_certificate",
+    "low_in_the_gap",
     "mean_over_queries",
     "measure_gap",
     "pick",

@@ -9,7 +9,8 @@ import numpy.typing as npt
 from .certify import certify
 from .gap import blocking, measure_gap
 from .gate import PERMUTATIONS, permutation_gate
-from .outcome import Costs, Gap, NoFloor, Recommendation
+from .outcome import Costs, NoFloor, Recommendation
+from .policies import low_in_the_gap
 from .rule import MARGIN, MIN_NOISE, MIN_RELEVANT, WINDOW, between_scores, pick, pooled_range
 from .smooth import Floats
 
@@ -88,12 +89,16 @@ def choose_floor(
     if len(scored) == 0 or len(heard) == 0:
         return no_floor(*_one_sided(scored))
     seen = np.concatenate([relevant, noise, np.asarray([] if observed is None else observed, dtype=np.float64)])
-    if len(scored) < MIN_RELEVANT or len(heard) < MIN_NOISE:
-        few, needed = _too_few(len(scored), len(heard))
-        floor = _in_gap(gap, float(heard.max()), seen)
+    n_relevant, n_noise = (
+        len(np.unique(names[np.isfinite(values)]))
+        for names, values in ((relevant_groups, relevant), (far_groups, noise))
+    )
+    if n_relevant < MIN_RELEVANT or n_noise < MIN_NOISE:
+        few, needed = _too_few(n_relevant, n_noise)
+        floor = _in_gap(scored, heard, seen)
         if floor is None:
             return no_floor(f"{few}, and no gap between them is wide enough to stand in", needed)
-        said = f"{few}: the floor is a quarter up the gap between the extremes, and labels may still move it a lot"
+        said = f"{few}; the floor is a quarter up the gap between the extremes, and labels may still move it a lot"
         return Recommendation(floor, costs, None, gap, promise(None), None, None, smoothed=False, caveats=(said,))
     gate, held_out = permutation_gate(
         relevant,
@@ -154,17 +159,18 @@ def _too_few(n_relevant: int, n_noise: int) -> tuple[str, str]:
     """Say what is too little to smooth, and how much more would do."""
     missing = {"answerable": MIN_RELEVANT - n_relevant, "off-topic": MIN_NOISE - n_noise}
     return (
-        f"{n_relevant} best relevant and {n_noise} noise similarities are too few to smooth (at least {MIN_RELEVANT} "
-        f"and {MIN_NOISE})",
+        f"{n_relevant} best relevant and {n_noise} noise similarities (paraphrases counted once) are too few to "
+        f"smooth: at least {MIN_RELEVANT} and {MIN_NOISE} are needed",
         " and ".join(f"{count} more {kind} queries" for kind, count in missing.items() if count > 0),
     )
 
 
-def _in_gap(gap: Gap, top: float, seen: Floats) -> float | None:
+def _in_gap(relevant: Floats, noise: Floats, seen: Floats) -> float | None:
     """Go a quarter up the extreme gap; None without a gap, or with one too thin to keep clear of the scores."""
-    if gap.extreme is None or gap.extreme <= 0:
+    threshold, top = low_in_the_gap(relevant, noise), float(noise.max())
+    if threshold is None:
         return None
-    floor = between_scores(top + 0.25 * gap.extreme, seen, window=0.25 * gap.extreme)
+    floor = between_scores(threshold, seen, window=threshold - top)
     return floor if floor - top > MARGIN / 2 else None
 
 

@@ -13,7 +13,7 @@ QUANTILE = 0.95
 SMALLEST_CORPUS = 500
 """Passages below which nothing is extrapolated: the fit would rest on subsets of a few dozen."""
 SMALLEST_SHARE = 0.08
-"""Smallest subset of the corpus in the fit; with 100 kept passages a query, what lies beyond them hardly counts there."""
+"""Smallest subset of the corpus in the fit; what lies beyond 100 kept passages a query hardly counts there."""
 SIZES = 12
 RESAMPLES = 300
 CONFIDENCE = 0.9
@@ -62,8 +62,8 @@ class Ceiling:
 def noise_ceiling(tops: Sequence[npt.ArrayLike], corpus_size: int, *, seed: int = 0) -> Ceiling | None:
     """Measure the noise ceiling and how it grows.
 
-    The best match in a random subset of m of N passages is the k-th best of all with a probability known in closed form,
-    so subsets need no simulation: the top of each query says what its best match would have been in a smaller corpus.
+    The best match in a random subset of m of N passages is the k-th best of all with a probability known in closed
+    form, so subsets need no simulation: the top of each query says what its best match would be in a smaller corpus.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def noise_ceiling(tops: Sequence[npt.ArrayLike], corpus_size: int, *, seed: int 
 
 
 class _BestMatches:
-    """Best matches in random subsets as one sorted list of (value, query, probability), so that resampling never sorts."""
+    """Best matches in random subsets as one sorted list of value, query and probability: resampling never sorts."""
 
     def __init__(self, table: Floats, weights: Sequence[Floats]) -> None:
         query, place = np.nonzero(np.isfinite(table))

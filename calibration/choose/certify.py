@@ -68,4 +68,5 @@ def labels_for_certificate(target: float, confidence: float) -> int:
         raise ValueError(
             f"target {target!r} and confidence {confidence!r}: expected shares between 0 and 1, both excluded"
         )
-    return math.ceil(math.log(1.0 - confidence) / math.log(target) - 1e-9)
+    # strictly more than the confidence, as in scipy: where the quotient is whole, one more is needed
+    return math.floor(math.log(1.0 - confidence) / math.log(target) + 1e-9) + 1

@@ -32,8 +32,8 @@ class PlanRow:
     percentiles : bool
         Whether the gap is given by percentiles.
     floor_spread : float
-        Half the width of the middle 90 % of floors chosen from so many queries, as a share of the distance between the band
-        medians; measured on simulated bands that overlap a little.
+        Half the width of the middle 90 % of floors chosen from so many queries, as a share of the distance between the
+        band medians; measured on simulated bands that overlap a little.
     """
 
     n: int
@@ -57,7 +57,12 @@ class Plan:
 
 
 def plan(
-    sizes: Sequence[int] = SIZES, *, target: float = 0.9, confidence: float = 0.9, costs: Costs | None = None, seed: int = 20240601
+    sizes: Sequence[int] = SIZES,
+    *,
+    target: float = 0.9,
+    confidence: float = 0.9,
+    costs: Costs | None = None,
+    seed: int = 20240601,
 ) -> Plan:
     """Say what each number of labelled queries could show.
 

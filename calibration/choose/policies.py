@@ -72,13 +72,19 @@ def conformal(share: float) -> Policy:
     return choose
 
 
-def middle_of_extreme_gap(relevant: Floats, noise: Floats) -> float | None:
-    """Halfway between the strongest noise and the weakest answer; None when they overlap."""
-    top = float(np.max(noise, initial=-np.inf))
-    bottom = float(np.min(relevant, initial=np.inf))
-    if not -np.inf < top < bottom < np.inf:
-        return None
-    return (top + bottom) / 2.0
+def up_the_extreme_gap(share: float) -> Policy:
+    """Threshold some way up from the strongest noise to the weakest scored answer; None when they overlap."""
+
+    def choose(relevant: Floats, noise: Floats) -> float | None:
+        top = float(np.max(noise, initial=-np.inf))
+        bottom = float(np.min(relevant[np.isfinite(relevant)], initial=np.inf))
+        return top + share * (bottom - top) if -np.inf < top < bottom < np.inf else None
+
+    return choose
+
+
+low_in_the_gap = up_the_extreme_gap(0.25)
+"""What samples too small to smooth get."""
 
 
 def fixed(value: float) -> Policy:
@@ -96,7 +102,8 @@ POLICIES: dict[str, Policy] = {
     "Youden": youden,
     "target recall 95 %": target_recall(0.95),
     "conformal 90 %": conformal(0.9),
-    "middle of the extreme gap": middle_of_extreme_gap,
+    "middle of the extreme gap": up_the_extreme_gap(0.5),
+    "low in the extreme gap": low_in_the_gap,
 }
 """By the name shown. None means "no floor": accept everything within the cap."""
 

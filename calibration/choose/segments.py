@@ -1,4 +1,4 @@
-"""A floor per segment (query kind, collection): only where it pays beyond paired noise, pulled toward the global one."""
+"""A floor per segment (query kind, collection): only where it pays beyond paired noise, pulled to the global one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,8 @@ class Segment:
     own, pooled : float or None
         Its own floor of least expected cost, and that pulled toward the global floor; None where it is too small.
     gain, standard_error : float or None
-        Cross-fitted cost per query saved by the pooled floor against the global one, paired by query, and its standard error.
+        Cross-fitted cost per query saved by the pooled floor against the global one, paired by query, and its standard
+        error.
     recommended : bool
     needed : int or None
         Answerable queries that would settle it, if the gain is real; None where there is none to settle.
@@ -115,7 +116,9 @@ class _Bands:
         return pick(relevant, noise, self.costs)[0]
 
 
-def _masks(name: str, of_relevant: npt.NDArray[np.str_], of_noise: npt.NDArray[np.str_]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def _masks(
+    name: str, of_relevant: npt.NDArray[np.str_], of_noise: npt.NDArray[np.str_]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     own_noise = of_noise == name
     return of_relevant == name, own_noise if own_noise.sum() >= MIN_NOISE else np.ones(len(of_noise), dtype=np.bool_)
 
@@ -176,11 +179,15 @@ def _reason(gain: float, error: float, needed: int | None) -> str:
         return f"saves {gain:.3f} per query (standard error {error:.3f}) on unseen queries"
     if needed is None:
         return "its own floor saves nothing on unseen queries"
-    return f"saves {gain:.3f} per query, within noise (standard error {error:.3f}); about {needed} answerable queries would settle it"
+    within = f"saves {gain:.3f} per query, within noise (standard error {error:.3f})"
+    return f"{within}; about {needed} answerable queries would settle it"
 
 
 def _matrix(
-    relevant: Floats, noise: Floats, floors: list[float | None], masks: list[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]
+    relevant: Floats,
+    noise: Floats,
+    floors: list[float | None],
+    masks: list[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     hits = np.zeros((len(floors), len(masks)), dtype=np.int64)
     false_answers = np.zeros_like(hits)

@@ -2,7 +2,7 @@
 
 import typer
 
-from . import clean, doctor, init, inspect, lab, run
+from . import clean, doctor, init, inspect, lab, plan, run
 
 app = typer.Typer(
     name="calibrate",
@@ -14,6 +14,7 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("inspect")(inspect.inspect)
+app.command("plan")(plan.plan)
 app.command("doctor")(doctor.doctor)
 app.command("init")(init.init)
 app.command("lab")(lab.lab)

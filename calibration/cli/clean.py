@@ -11,7 +11,7 @@ def clean(yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False
     Runs and reports stay, and so does everything in the cache folder that `calibrate` did not put there.
     """
     from ..resources import cache_dir
-    from ..studies.machine import clean_cache, cached, folder_size
+    from ..studies.machine import cached, clean_cache, folder_size
 
     found = cached()
     if not found:

@@ -24,8 +24,8 @@ def doctor(
 ) -> None:
     """Examine this machine and your table.
 
-    Looks at packages, models, the cache, the embedded server, and (read only) at your table when one is named. Exit code
-    1 when something stands in the way of a run.
+    Looks at packages, models, the cache, the embedded server, and (read only) at your table when one is named. The exit
+    code is 1 when something stands in the way of a run.
     """
     given = {
         "dsn": dsn, "service": service, "table": table, "id_column": id_column, "vector_column": vector_column,

@@ -14,7 +14,7 @@ ERROR, USAGE, REGRESSION, CANCELLED = 1, 2, 3, 130
 def exit_code(app: typer.Typer) -> int:
     """Run the app and turn what it raises into words on stderr and an exit code."""
     try:
-        app()
+        app(prog_name="calibrate")
     except CalibrationError as error:
         return _failed(str(error))
     except KeyboardInterrupt:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-TEMPLATE = """# Parameters of `calibrate run`; options on the command line win. Secrets do not belong here: a password goes into
-# PGPASSWORD or a Postgres service file, an API key into OPENAI_API_KEY.
+TEMPLATE = """# Parameters of `calibrate run`; options on the command line win. Secrets do not belong here: a password
+# goes into PGPASSWORD or a Postgres service file, an API key into OPENAI_API_KEY.
 
 models = ["minilm"]                 # minilm, multilingual-e5-small, wordllama, "openai:text-embedding-3-small", …
 

@@ -42,7 +42,8 @@ def inspect(
     given = {
         "model": model, "labels": labels, "queries": queries, "qrels": qrels, "corpus": corpus, "vectors": vectors,
         "dsn": dsn, "service": service, "table": table, "id_column": id_column, "vector_column": vector_column,
-        "document_column": document_column, "where": where, "metric": metric, "base_url": base_url, "rel_level": rel_level,
+        "document_column": document_column, "where": where, "metric": metric, "base_url": base_url,
+        "rel_level": rel_level,
     }  # fmt: skip
     params = run_parameters(given, config, settings or ())[0]
     from ..studies.inspect import inspect_question

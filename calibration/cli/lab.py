@@ -9,7 +9,9 @@ import typer
 
 
 def lab(
-    folder: Annotated[Path | None, typer.Argument(help="folder with the notebooks; ./notebooks, else the bundled ones")] = None,
+    folder: Annotated[
+        Path | None, typer.Argument(help="folder with the notebooks; ./notebooks, else the bundled ones")
+    ] = None,
     arguments: Annotated[list[str] | None, typer.Option("--jupyter", help="argument handed on to jupyter lab")] = None,
 ) -> None:
     """Open the notebooks in JupyterLab.

@@ -44,9 +44,7 @@ LabelsFolder = Annotated[
 Queries = Annotated[str | None, typer.Option("--queries", help="file of queries (CSV, TSV, JSONL)", metavar="FILE")]
 Qrels = Annotated[str | None, typer.Option("--qrels", help="file of judgements", metavar="FILE")]
 Corpus = Annotated[str | None, typer.Option("--corpus", help="file of passages", metavar="FILE")]
-RelLevel = Annotated[
-    int | None, typer.Option("--rel-level", parser=whole, help="smallest relevant grade", metavar="N")
-]
+RelLevel = Annotated[int | None, typer.Option("--rel-level", parser=whole, help="smallest relevant grade", metavar="N")]
 Unjudged = Annotated[
     Literal["unknown", "nonrelevant"] | None,
     typer.Option("--unjudged", help="what a passage without judgement is"),
@@ -57,9 +55,7 @@ ByKind = Annotated[
 ]
 ScoresFile = Annotated[str | None, typer.Option("--scores", help="score file: no database, no model", metavar="FILE")]
 Vectors = Annotated[str | None, typer.Option("--vectors", help="npz or parquet of vectors", metavar="FILE")]
-Dsn = Annotated[
-    str | None, typer.Option("--dsn", help="your database (or CALIBRATION_DSN); read only", metavar="DSN")
-]
+Dsn = Annotated[str | None, typer.Option("--dsn", help="your database (or CALIBRATION_DSN); read only", metavar="DSN")]
 Service = Annotated[str | None, typer.Option("--service", help="name in the Postgres service file", metavar="NAME")]
 TableName = Annotated[str | None, typer.Option("--table", help="table or view with the vectors", metavar="TABLE")]
 IdColumn = Annotated[str | None, typer.Option("--id-column", metavar="COLUMN")]
@@ -82,9 +78,7 @@ FalseCost = Annotated[
 ]
 OffTopicShare = Annotated[
     float | None,
-    typer.Option(
-        "--off-topic-share", parser=number, help="share of off-topic queries in the traffic", metavar="SHARE"
-    ),
+    typer.Option("--off-topic-share", parser=number, help="share of off-topic queries in the traffic", metavar="SHARE"),
 ]
 TopK = Annotated[
     int | None, typer.Option("--top-k", parser=whole, help="a budget; chosen from labels by default", metavar="K")

@@ -51,13 +51,13 @@ def run(
 ) -> None:
     """Calibrate one or more models.
 
-    Writes one folder per model with an HTML report and a recommendation, and a comparison of two or more models. Without
-    arguments: the bundled sample, three offline models and an embedded PostgreSQL. Every parameter can stand in
+    Writes one folder per model with an HTML report and a recommendation, and a comparison of two or more models.
+    Without arguments: the bundled sample, three offline models and an embedded PostgreSQL. Every parameter can stand in
     calibration.toml; options win.
     """
     given: dict[str, Any] = {
-        "out": out, "model": model, "labels": labels, "queries": queries, "qrels": qrels, "corpus": corpus, "scores": scores,
-        "vectors": vectors, "dsn": dsn, "service": service, "table": table, "id_column": id_column,
+        "out": out, "model": model, "labels": labels, "queries": queries, "qrels": qrels, "corpus": corpus,
+        "scores": scores, "vectors": vectors, "dsn": dsn, "service": service, "table": table, "id_column": id_column,
         "vector_column": vector_column, "document_column": document_column, "where": where, "metric": metric,
         "base_url": base_url, "rel_level": rel_level, "unjudged": unjudged, "allow_dangling": allow_dangling or None,
         "preset": preset, "miss_cost": miss_cost, "false_cost": false_cost, "off_topic_share": off_topic_share,
@@ -81,7 +81,10 @@ def _summary(result: "Run") -> str:
         floor = "no floor" if document["floor"] is None else f"floor {document['floor']!r}"
         lines.append(f"{one.name:{width}}  {floor:<18} top-K {document['top_k']:<3} {_status(document)}")
     lines.append("")
-    lines += [f"{one.name:{width}}  {one.folder / 'report.html'}{'  (unchanged)' if one.skipped else ''}" for one in result.models]
+    lines += [
+        f"{one.name:{width}}  {one.folder / 'report.html'}{'  (unchanged)' if one.skipped else ''}"
+        for one in result.models
+    ]
     if result.comparison is not None:
         lines.append(f"{'comparison':{width}}  {result.comparison}")
     lines += ["", *_times(result)]

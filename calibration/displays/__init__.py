@@ -4,6 +4,7 @@ from .answer import AnswerDisplay
 from .bands import BandsDisplay
 from .base import Display, FigureDisplay, TableDisplay
 from .caveats import CaveatsDisplay
+from .ceiling import CeilingDisplay
 from .comparison import ComparisonDisplay
 from .conversions import ConversionsDisplay
 from .curves import CurvesDisplay
@@ -15,13 +16,16 @@ from .policies import PoliciesDisplay
 from .rates import RatesDisplay
 from .reproduce import ReproduceDisplay
 from .risk import RiskCoverageDisplay
+from .segments import SegmentsDisplay
 from .surface import SurfaceDisplay
+from .suspects import SuspectsDisplay
 from .topk import TopKDisplay
 
 __all__ = [
     "AnswerDisplay",
     "BandsDisplay",
     "CaveatsDisplay",
+    "CeilingDisplay",
     "ComparisonDisplay",
     "ConversionsDisplay",
     "CurvesDisplay",
@@ -35,7 +39,9 @@ __all__ = [
     "RatesDisplay",
     "ReproduceDisplay",
     "RiskCoverageDisplay",
+    "SegmentsDisplay",
     "SurfaceDisplay",
+    "SuspectsDisplay",
     "TableDisplay",
     "TopKDisplay",
 ]

@@ -42,9 +42,10 @@ class AnswerDisplay(Display):
     @property
     def redo(self) -> str:
         """When this answer stops being one."""
-        ceiling = self.calibration.facts.get("ceiling")
-        until = ceiling.get("holds_until") if isinstance(ceiling, dict) else None
-        passages = f", or the corpus passes {until:,} passages" if isinstance(until, int) else ""
+        ceiling, floor = self.calibration.ceiling, self.calibration.floor
+        until = None if ceiling is None or floor is None else ceiling.holds_until(floor)
+        known = until is not None and ceiling is not None and until > ceiling.corpus_size
+        passages = f", or the corpus passes about {float(f'{until:.2g}'):,.0f} passages" if known else ""
         return f"Redo when the model, the chunking or the corpus changes{passages}."
 
     @property

@@ -8,16 +8,31 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..choose import Certificate, Gap, NoFloor, Rate, Recommendation
+from ..choose import Certificate, Gap, NoFloor, Recommendation
 from ..contract import conversions
+from ..scores.queries import looked_at
 from ..studies.facts import fingerprint
 from ..studies.model import Calibration
 from ..studies.rates import Outcome
 
 SCHEMA_VERSION = 1
-BANDS = ("relevant", "best_relevant", "near_noise", "unjudged_top", "far_noise", "off_topic", "probes", "missing_answer")
+BANDS = (
+    "relevant",
+    "best_relevant",
+    "near_noise",
+    "unjudged_top",
+    "far_noise",
+    "off_topic",
+    "probes",
+    "missing_answer",
+)
 HIDDEN_RATES = ("precision_low", "unjudged_share")
 """Rates of the report that recommendation.json keeps under `unjudged`."""
+AS_THEY_ARE = (
+    "query_id", "kind", "answerability", "group", "must", "best_relevant", "top_similarity", "accepted",
+    "cause", "boundary",
+)  # fmt: skip
+"""Columns of the query table that queries.jsonl takes over."""
 
 
 def recommendation_document(calibration: Calibration) -> dict[str, Any]:
@@ -28,7 +43,7 @@ def recommendation_document(calibration: Calibration) -> dict[str, Any]:
     choice, scores = calibration.choice, calibration.scores
     contract = scores.contract.to_dict()
     facts = calibration.facts
-    return {
+    document = {
         "schema_version": SCHEMA_VERSION,
         "model": calibration.name,
         "status": choice.status,
@@ -43,7 +58,9 @@ def recommendation_document(calibration: Calibration) -> dict[str, Any]:
             "off_topic_share": calibration.costs.off_topic_share,
             "smoothed": choice.smoothed if isinstance(choice, Recommendation) else False,
             "expected_cost": choice.expected_cost if isinstance(choice, Recommendation) else None,
-            "variability": list(choice.variability) if isinstance(choice, Recommendation) and choice.variability else None,
+            "variability": list(choice.variability)
+            if isinstance(choice, Recommendation) and choice.variability
+            else None,
             "gate": None if choice.gate is None else asdict(choice.gate),
         },
         "rates": {
@@ -62,7 +79,7 @@ def recommendation_document(calibration: Calibration) -> dict[str, Any]:
         "fingerprint": fingerprint(facts, contract, scores.n_documents),
         "labels_needed": _labels_needed(choice),
         "conversions": [] if choice.floor is None else conversions(choice.floor, scores.contract),
-        "policies": _policies(calibration.policies),
+        "policies": calibration.policies.to_dict("records"),
         "old_floor": _old(calibration),
         "caveats": list(calibration.caveats),
         "exact": scores.exact,
@@ -70,33 +87,28 @@ def recommendation_document(calibration: Calibration) -> dict[str, Any]:
         "date": facts.get("date"),
         "versions": dict(facts.get("versions", {})),
     }
+    plain: dict[str, Any] = strip_nan(document)
+    return plain
 
 
 def queries_records(calibration: Calibration) -> list[dict[str, Any]]:
-    """One record per labelled query, without text: the baseline of a later check."""
-    rows = calibration.in_sample.queries
-    rows = rows[~rows["probe"]]
+    """Make one record per labelled query, without text: the baseline of a later check."""
+    queries = calibration.in_sample.queries
+    rows = queries[~queries["probe"]].astype({"best_relevant_rank": "float64"})
     return [
-        {
-            "query_id": row.query_id,
-            "kind": row.kind,
-            "answerability": row.answerability,
-            "group": row.group,
-            "must": row.must,
-            "best_relevant": _number(row.best_relevant),
-            "best_relevant_rank": None if pd.isna(row.best_relevant_rank) else int(row.best_relevant_rank),
-            "top_similarity": _number(row.top_similarity),
-            "accepted": list(row.accepted),
-            "hit": bool(row.hit) if row.answerability == "answerable" else None,
-            "cause": row.cause,
-            "boundary": bool(row.boundary),
-        }
-        for row in rows.itertuples()
+        strip_nan(
+            {
+                **{name: row[name] for name in AS_THEY_ARE},
+                "best_relevant_rank": None if math.isnan(row["best_relevant_rank"]) else int(row["best_relevant_rank"]),
+                "hit": row["hit"] if row["answerability"] == "answerable" else None,
+            }
+        )
+        for row in rows.to_dict("records")
     ]
 
 
 def scores_frame(calibration: Calibration) -> pd.DataFrame:
-    """Scores as stored: query_id, doc_id, similarity (float32, null = not scored), rank, relevance, band."""
+    """Give the scores as stored: query_id, doc_id, similarity (float32, null = not scored), rank, relevance, band."""
     scores, labels, table = calibration.scores, calibration.labels, calibration.table
     rows = scores.observed[["query_id", "doc_id", "similarity", "rank"]].astype({"rank": "Int64"})
     unscored = scores.judged[scores.judged["similarity"].isna()][["query_id", "doc_id", "similarity", "rank"]]
@@ -106,7 +118,9 @@ def scores_frame(calibration: Calibration) -> pd.DataFrame:
     frame["relevance"] = frame["relevance"].astype("Int64")
     answerability = frame["query_id"].map(dict(zip(table["query_id"], table["answerability"], strict=True)))
     relevant = (frame["relevance"] >= labels.rel_level).fillna(False).to_numpy(dtype=bool)
-    judged = frame["relevance"].notna().to_numpy() | (labels.unjudged == "nonrelevant")
+    judged = frame["relevance"].notna().to_numpy()
+    if labels.unjudged == "nonrelevant":
+        judged = judged | frame["query_id"].isin(looked_at(labels)).to_numpy()
     band = np.where(judged, "near_noise", "unjudged")
     band = np.where((answerability == "missing_answer").to_numpy(), "missing_answer", band)
     band = np.where((answerability == "off_topic").to_numpy(), "far_noise", band)
@@ -120,13 +134,14 @@ def _reason(choice: Recommendation | NoFloor) -> str:
     certificate = choice.certificate
     if certificate.certified:
         return (
-            f"With {certificate.confidence:.0%} confidence at least {certificate.target:.0%} of such queries keep a relevant passage "
-            f"within the first {certificate.top_k} at this floor ({certificate.n} query groups)."
+            f"With {certificate.confidence:.0%} confidence at least {certificate.target:.0%} of such queries keep a "
+            f"relevant passage within the first {certificate.top_k} at this floor ({certificate.n} query groups)."
         )
+    if not choice.smoothed:
+        return "Too few labels to smooth: a quarter up the gap between the extremes."
     return (
-        f"Least smoothed expected cost; a hit rate of {certificate.target:.0%} is not certified by {certificate.n} query groups."
-        if choice.smoothed
-        else "Too few labels to smooth: a quarter up the gap between the extremes."
+        f"Least smoothed expected cost; a hit rate of {certificate.target:.0%} is not certified by {certificate.n} "
+        "query groups."
     )
 
 
@@ -142,24 +157,25 @@ def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
 
 
 def _gap(gap: Gap, calibration: Calibration) -> dict[str, Any]:
-    choice = calibration.choice
-    blocking: dict[str, list[str]] = {"noise": [], "relevant": []}
-    if isinstance(choice, NoFloor):
-        far, best = calibration.bands["far_noise"], calibration.bands["best_relevant"]
-        blocking["noise"] = [str(far.query_ids[i]) for i in choice.blocking_noise]
-        blocking["relevant"] = [str(best.query_ids[i]) for i in choice.blocking_relevant]
+    """Give the gap and the queries that stand in it."""
+    choice, bands = calibration.choice, calibration.bands
+    blocking = {
+        "noise": [bands["far_noise"].query_ids[i] for i in choice.blocking_noise],
+        "relevant": [bands["best_relevant"].query_ids[i] for i in choice.blocking_relevant],
+    }
     return {**asdict(gap), "blocking": blocking}
 
 
 def _ceiling(calibration: Calibration) -> dict[str, Any]:
-    """Where the far noise ends today; how it grows with the corpus is not yet measured and says so by null."""
-    noise = calibration.bands["far_noise"].scored
-    measured = calibration.bands.far_noise_measured and len(noise) > 0
+    """Say where the far noise ends today, its rise per tenfold corpus, and the size at which it meets the floor."""
+    ceiling, floor = calibration.ceiling, calibration.floor
     return {
-        "value": float(np.quantile(noise, 0.95)) if measured else None,
+        "value": None if ceiling is None else ceiling.value,
         "corpus_size": calibration.scores.n_documents,
-        "growth": None,
-        "holds_until": None,
+        "growth": None if ceiling is None else ceiling.growth,
+        "growth_low": None if ceiling is None else ceiling.growth_low,
+        "growth_high": None if ceiling is None else ceiling.growth_high,
+        "holds_until": None if ceiling is None or floor is None else ceiling.holds_until(floor),
     }
 
 
@@ -172,27 +188,10 @@ def _labels_needed(choice: Recommendation | NoFloor) -> dict[str, Any]:
     }
 
 
-def _policies(policies: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {key: _plain(value) for key, value in row.items()}
-        for row in policies.to_dict("records")
-    ]
-
-
 def _old(calibration: Calibration) -> dict[str, Any] | None:
     if calibration.old is None:
         return None
     return {"floor": calibration.params.old_floor, "rates": _rates(calibration.old)}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    return _number(value) if isinstance(value, float) else value
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def strip_nan(value: Any) -> Any:
@@ -201,4 +200,6 @@ def strip_nan(value: Any) -> Any:
         return {key: strip_nan(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [strip_nan(item) for item in value]
-    return _plain(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -19,10 +19,10 @@ def save(calibration: Calibration, folder: Path | str) -> dict[str, Any]:
     """Write recommendation.json, queries.jsonl and scores.parquet into a folder and return the recommendation."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    document = strip_nan(recommendation_document(calibration))
+    document = recommendation_document(calibration)
     frame = scores_frame(calibration)
     write_atomic(folder / SCORES, lambda path: frame.to_parquet(path, index=False))
-    lines = "".join(dumps(strip_nan(record), indent=None) + "\n" for record in queries_records(calibration))
+    lines = "".join(dumps(record, indent=None) + "\n" for record in queries_records(calibration))
     write_text(folder / QUERIES, lines)
     write_text(folder / RECOMMENDATION, dumps(document) + "\n")
     return document

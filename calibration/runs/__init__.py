@@ -1,6 +1,6 @@
-"""Parameters to papermill to run folder."""
+"""From parameters through papermill to the folder of a run."""
 
+from .invocation import ModelRun, Run, run
 from .notebook import declared_parameters, execute
-from .run import ModelRun, Run, run
 
 __all__ = ["ModelRun", "Run", "declared_parameters", "execute", "run"]

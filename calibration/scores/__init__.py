@@ -2,7 +2,7 @@
 
 from .bands import Band, Bands, find_bands
 from .queries import judged_top, query_table
-from .scored import check_direction, scores_from_candidates
+from .scored import check_direction, document_labels, scores_from_candidates
 from .similarity import score_block
 from .summary import Histogram, Summaries
 from .table import Scores, with_ranks
@@ -14,6 +14,7 @@ __all__ = [
     "Scores",
     "Summaries",
     "check_direction",
+    "document_labels",
     "find_bands",
     "judged_top",
     "query_table",

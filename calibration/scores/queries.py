@@ -9,8 +9,9 @@ from .table import Scores
 COLUMNS = [
     "query_id", "kind", "answerability", "group", "must", "probe", "n_relevant", "top_similarity", "top_doc",
     "best_relevant", "best_relevant_rank", "best_relevant_doc", "best_judged_noise", "best_judged_noise_doc",
-    "best_unjudged",
+    "best_unjudged", "best_unjudged_doc",
 ]  # fmt: skip
+_PAIR = ["query_id", "doc_id", "similarity"]
 
 
 def judged_top(scores: Scores, labels: Labels) -> pd.DataFrame:
@@ -19,16 +20,24 @@ def judged_top(scores: Scores, labels: Labels) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        query_id, doc_id, similarity, rank, relevance (NA = unjudged), state: "relevant", "noise" or "unjudged".
-        With `unjudged="nonrelevant"` the unjudged passages of queries that have judgements, or a known answerability, are noise.
+        query_id, doc_id, similarity, rank, relevance (NA = unjudged), state: "relevant", "noise" or "unjudged". With
+        `unjudged="nonrelevant"` the unjudged passages of queries that have judgements, or a known answerability, are
+        noise; of a query nobody has looked at, and of a probe, nothing is known.
     """
     top = scores.top.merge(labels.qrels, on=["query_id", "doc_id"], how="left")
-    top["relevance"] = top["relevance"].astype("Int64")
-    state = np.where(top["relevance"].isna(), "unjudged", "noise").astype(object)
-    state[(top["relevance"] >= labels.rel_level).fillna(False).to_numpy(dtype=bool)] = "relevant"
+    judged = top["relevance"].notna().to_numpy()
+    grade = top["relevance"].fillna(-1).to_numpy(dtype=np.int64)
+    noise = judged
     if labels.unjudged == "nonrelevant":
-        state[state == "unjudged"] = "noise"
-    return top.assign(state=pd.Series(state, dtype="str"))
+        noise = judged | top["query_id"].isin(looked_at(labels)).to_numpy()
+    state = np.where(grade >= labels.rel_level, "relevant", np.where(noise, "noise", "unjudged"))
+    return top.assign(relevance=top["relevance"].astype("Int64"), state=pd.Series(state, dtype="str"))
+
+
+def looked_at(labels: Labels) -> set[str]:
+    """Give the queries of which somebody has said something: judgements, or whether there is an answer."""
+    queries = labels.queries
+    return {*queries.loc[queries["answerability"] != "unknown", "query_id"], *labels.qrels["query_id"]}
 
 
 def query_table(scores: Scores, labels: Labels, probes: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -51,18 +60,16 @@ def query_table(scores: Scores, labels: Labels, probes: pd.DataFrame | None = No
     top = judged_top(scores, labels)
     judged = scores.judged
     relevant = judged[judged["relevance"] >= labels.rel_level]
-    noise = judged[judged["relevance"] < labels.rel_level]
-    table = queries.merge(_best(top, "top_similarity", "top_doc"), on="query_id", how="left")
-    table = table.merge(
-        _best(relevant, "best_relevant", "best_relevant_doc", "best_relevant_rank"), on="query_id", how="left"
+    noise = pd.concat([judged[judged["relevance"] < labels.rel_level][_PAIR], top.loc[top["state"] == "noise", _PAIR]])
+    found = (
+        _best(top, "top_similarity", "top_doc"),
+        _best(relevant, "best_relevant", "best_relevant_doc", "best_relevant_rank"),
+        _best(noise, "best_judged_noise", "best_judged_noise_doc"),
+        _best(top[top["state"] == "unjudged"], "best_unjudged", "best_unjudged_doc"),
     )
-    noise_rows = pd.concat(
-        [noise[["query_id", "doc_id", "similarity"]], top.loc[top["state"] == "noise", ["query_id", "doc_id", "similarity"]]],
-        ignore_index=True,
-    )
-    table = table.merge(_best(noise_rows, "best_judged_noise", "best_judged_noise_doc"), on="query_id", how="left")
-    unjudged = top[top["state"] == "unjudged"]
-    table = table.merge(_best(unjudged, "best_unjudged", "_doc"), on="query_id", how="left")
+    table = queries
+    for best in found:
+        table = table.merge(best, on="query_id", how="left")
     counts = relevant.groupby("query_id").size()
     table["n_relevant"] = table["query_id"].map(counts).fillna(0).astype("int64")
     return table[COLUMNS]
@@ -82,11 +89,13 @@ def _as_queries(probes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _best(rows: pd.DataFrame, similarity: str, doc: str, rank: str | None = None) -> pd.DataFrame:
-    """Best row per query, by similarity then doc_id; queries without a scored row are absent."""
+    """Best row per query, by rank where it is asked for, then similarity, then doc_id; queries without one are absent.
+
+    Among near ties the first in rank is the one a cap keeps, though another may score higher by less than rounding.
+    """
     scored = rows[rows["similarity"].notna()]
-    ordered = scored.sort_values(["similarity", "doc_id"], ascending=[False, True], kind="stable")
+    by = ["similarity", "doc_id"] if rank is None else ["rank", "similarity", "doc_id"]
+    ordered = scored.sort_values(by, ascending=[name != "similarity" for name in by], na_position="last")
     best = ordered.drop_duplicates("query_id")
-    names = {"similarity": similarity, "doc_id": doc}
-    if rank is not None:
-        names["rank"] = rank
+    names = {"similarity": similarity, "doc_id": doc} | ({} if rank is None else {"rank": rank})
     return best[["query_id", *names]].rename(columns=names)

@@ -38,8 +38,8 @@ def score_block(queries: Vectors, documents: Vectors, metric: str) -> npt.NDArra
         return -product
     if metric in ("l2", "squared_l2"):
         squared = (queries**2).sum(axis=1)[:, None] + (documents**2).sum(axis=1)[None, :] - 2.0 * product
-        squared = np.maximum(squared, 0.0)
-        return np.sqrt(squared) if metric == "l2" else squared
+        distance: npt.NDArray[np.float32] = np.maximum(squared, 0.0)
+        return np.sqrt(distance) if metric == "l2" else distance
     raise ContractError(f"{metric!r} is not a metric between vectors.")
 
 

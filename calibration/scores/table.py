@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from ..contract import ScoreContract
@@ -26,11 +25,12 @@ class Scores:
     everything : DataFrame or None
         Every score with its rank, where the corpus is small.
     n_documents : int or None
-        Scored passages (or documents) a query; None for a score file, which lists candidates only.
+        Scored passages a query, also where the level is the document; None for a score file, which lists candidates.
     exact : bool
         Whether every passage was scored for every query.
     n_invalid, n_missing : int
-        Passages with a zero or non-finite vector, and without any; both excluded and counted apart.
+        Passages with a zero or non-finite vector, and without any; both excluded and counted apart. Of a score file,
+        `n_missing` counts candidates without a score, query by query.
     depth : int
     level : str
         "passage" or "document".
@@ -60,7 +60,7 @@ class Scores:
 
 
 def with_ranks(judgements: pd.DataFrame, scored: pd.DataFrame, ranks: pd.DataFrame) -> pd.DataFrame:
-    """Join judgements (query_id, doc_id, relevance) with their similarities and with the ranks of a top or full table."""
+    """Join judgements (query_id, doc_id, relevance) with their similarities and with the ranks of some table."""
     joined = judgements.merge(scored[["query_id", "doc_id", "similarity"]], on=["query_id", "doc_id"], how="left")
     joined = joined.merge(ranks[["query_id", "doc_id", "rank"]], on=["query_id", "doc_id"], how="left")
     return joined.assign(rank=joined["rank"].astype("Int64"))[["query_id", "doc_id", "relevance", "similarity", "rank"]]
@@ -70,8 +70,3 @@ def duplicate_free(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the best row per (query_id, doc_id): several chunks of one document count as that document's best chunk."""
     best = frame.sort_values("similarity", ascending=False, kind="stable", na_position="last")
     return best.drop_duplicates(["query_id", "doc_id"]).sort_index().reset_index(drop=True)
-
-
-def float32_safe(frame: pd.DataFrame) -> pd.DataFrame:
-    """Similarities as float32, the width they are stored and pulled with."""
-    return frame.assign(similarity=frame["similarity"].astype(np.float32))

@@ -1,15 +1,18 @@
-"""From Scores and labels to a Calibration: bands, gap, floor, cap, rates, policies. No file, database or model is touched."""
+"""From Scores and labels to a Calibration: bands, gap, floor, cap, rates, policies; no file, database or model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ..choose import (
     POLICIES,
     PRESETS,
     Costs,
+    HeldOut,
     NoFloor,
     Recommendation,
     TopK,
@@ -18,16 +21,26 @@ from ..choose import (
     choose_top_k,
     cross_fit,
     empirical_cost,
+    folds_along,
     folds_by_group,
+    held_out_cost,
+    low_in_the_gap,
 )
-from ..choose.heldout import FOLDS
+from ..choose.heldout import FOLDS, Chooser
 from ..labels import Labels
 from ..params import RunParams
-from ..scores import Bands, Scores, find_bands, query_table
+from ..scores import Bands, Scores, find_bands, judged_top, query_table
 from .caveats import caveats_of
 from .curves import curves, surface
+from .growth import ceiling_of
 from .model import Calibration
 from .rates import outcome
+from .segments import segments_of
+from .suspects import suspects
+
+POLICY_COLUMNS = [
+    "policy", "floor", "hits", "n_answerable", "false_answers", "n_far_noise", "cost", "cost_held_out", "offers",
+]  # fmt: skip
 
 
 def analyse(
@@ -46,14 +59,12 @@ def analyse(
     costs = costs_of(params)
     choice = _choose(scores, table, bands, costs, params)
     top_k = _cap(scores, table, choice, params)
-    in_sample = outcome(scores, labels, table, choice.floor, top_k.value, seed=params.seed)
+    top = judged_top(scores, labels)
+    apply = partial(outcome, scores, labels, table, top_k=top_k.value, seed=params.seed, top=top)
+    in_sample = apply(choice.floor)
     held_out = None
-    if choice.floor is not None:
-        floors = held_out_floors(table, bands, choice, params)
-        held_out = outcome(scores, labels, table, floors, top_k.value, seed=params.seed)
-    old = None
-    if params.old_floor is not None:
-        old = outcome(scores, labels, table, params.old_floor, top_k.value, seed=params.seed)
+    if choice.floor is not None and choice.held_out is not None:
+        held_out = apply(held_out_floors(table, bands, choice.held_out, seed=params.seed))
     return Calibration(
         name=name,
         params=params,
@@ -66,10 +77,15 @@ def analyse(
         top_k=top_k,
         in_sample=in_sample,
         held_out=held_out,
-        old=old,
-        curves=curves(scores, labels, table, top_k.value),
-        surface=surface(scores, labels, table, params.k_max),
-        policies=compare_policies(table, bands, choice, costs, params),
+        old=None if params.old_floor is None else apply(params.old_floor),
+        curves=curves(scores, labels, table, top_k.value, top=top),
+        surface=surface(scores, labels, table, params.k_max, top=top),
+        policies=compare_policies(table, bands, choice, top_k, costs, params),
+        ceiling=ceiling_of(scores, bands, seed=params.seed),
+        segments=segments_of(
+            best_within(table, fixed_cap(params)), table, bands, choice.floor, costs, seed=params.seed
+        ),
+        suspects=suspects(scores, labels, bands),
         texts=texts or {},
         facts=facts,
         caveats=caveats_of(scores, labels, table, bands, choice, top_k, params, facts),
@@ -77,7 +93,7 @@ def analyse(
 
 
 def costs_of(params: RunParams) -> Costs:
-    """Costs of the preset, with the user's own numbers over them."""
+    """Give the costs of the preset, with the user's own numbers over them."""
     preset = PRESETS[params.preset]
     return Costs(
         preset.miss if params.miss_cost is None else params.miss_cost,
@@ -87,7 +103,7 @@ def costs_of(params: RunParams) -> Costs:
 
 
 def best_within(table: pd.DataFrame, k: int) -> pd.DataFrame:
-    """Answerable queries with `value`: best relevant similarity, minus infinity where it ranks beyond `k` or has no score."""
+    """Give the answerable queries with `value`: best relevant similarity, minus infinity beyond `k` or unscored."""
     answerable = table[table["answerability"] == "answerable"]
     rank = answerable["best_relevant_rank"].astype("Float64")
     reachable = (rank <= k).fillna(False).to_numpy(dtype=bool) & answerable["best_relevant"].notna().to_numpy()
@@ -95,10 +111,15 @@ def best_within(table: pd.DataFrame, k: int) -> pd.DataFrame:
     return answerable.assign(value=value)
 
 
+def fixed_cap(params: RunParams) -> int:
+    """Cap that stands before any label is looked at: the user's budget, else the largest that is considered."""
+    return params.k_max if params.top_k is None else params.top_k
+
+
 def _choose(
     scores: Scores, table: pd.DataFrame, bands: Bands, costs: Costs, params: RunParams
 ) -> Recommendation | NoFloor:
-    answerable = best_within(table, params.top_k or params.k_max)
+    answerable = best_within(table, fixed_cap(params))
     far = bands["far_noise"]
     return choose_floor(
         answerable["value"],
@@ -111,7 +132,7 @@ def _choose(
         observed=scores.top["similarity"],
         target=params.target,
         confidence=params.confidence,
-        top_k=params.top_k or params.k_max,
+        top_k=fixed_cap(params),
         seed=params.seed,
     )
 
@@ -123,38 +144,36 @@ def _cap(scores: Scores, table: pd.DataFrame, choice: Recommendation | NoFloor, 
     return choose_top_k(ranks, survives, k_max=params.k_max, budget=params.top_k)
 
 
-def held_out_floors(
-    table: pd.DataFrame, bands: Bands, choice: Recommendation | NoFloor, params: RunParams
-) -> dict[str, float | None]:
-    """Give each query the floor that was chosen without its fold.
+def held_out_floors(table: pd.DataFrame, bands: Bands, held_out: HeldOut, *, seed: int) -> dict[str, float | None]:
+    """Give each query the floor that was chosen without its group.
 
-    Queries that chose nothing (missing answer, unknown, and labelled off-topic ones when probes stand for the noise) get
-    folds of their own, so that their rates are held out in the same sense.
+    Queries that chose nothing (missing answer, unknown, and labelled off-topic ones when probes stand for the noise) go
+    with their group, or into folds of their own, so that their rates vary in the same way.
     """
-    rng = np.random.default_rng(params.seed)
-    answerable = table[table["answerability"] == "answerable"]
-    far = bands["far_noise"]
-    floors = choice.held_out_floors or (choice.floor,)
-    fold_of: dict[str, int] = {}
-    # the same generator and order as the permutation gate, so the folds are the ones that made these floors
-    for ids, groups in (
-        (answerable["query_id"].to_numpy(dtype=str), answerable["group"].to_numpy(dtype=str)),
-        (far.query_ids, far.groups),
-    ):
-        if len(ids):
-            folds = folds_by_group(groups, FOLDS, rng)
-            fold_of.update({query_id: int(fold) for query_id, fold in zip(ids, folds, strict=True) if query_id not in fold_of})
+    answerable, far = table[table["answerability"] == "answerable"], bands["far_noise"]
+    fold_of = dict(zip(far.query_ids.tolist(), held_out.noise_folds, strict=True))
+    fold_of |= dict(zip(answerable["query_id"], held_out.relevant_folds, strict=True))
     rest = table[~table["query_id"].isin(fold_of)]
     if len(rest):
-        folds = folds_by_group(rest["group"].to_numpy(dtype=str), FOLDS, rng)
-        fold_of.update(zip(rest["query_id"], (int(fold) for fold in folds), strict=True))
-    return {query_id: floors[fold % len(floors)] for query_id, fold in fold_of.items()}
+        groups = np.concatenate([answerable["group"].to_numpy(dtype=str), far.groups])
+        known = np.array([*held_out.relevant_folds, *held_out.noise_folds], dtype=np.int64)
+        n_folds, rng = len(held_out.floors), np.random.default_rng(seed)
+        folds = folds_along(rest["group"].to_numpy(dtype=str), groups, known, n_folds, rng)
+        fold_of |= dict(zip(rest["query_id"], folds.tolist(), strict=True))
+    return {query_id: held_out.floors[fold] for query_id, fold in fold_of.items()}
 
 
 def compare_policies(
-    table: pd.DataFrame, bands: Bands, choice: Recommendation | NoFloor, costs: Costs, params: RunParams
+    table: pd.DataFrame,
+    bands: Bands,
+    choice: Recommendation | NoFloor,
+    top_k: TopK,
+    costs: Costs,
+    params: RunParams,
 ) -> pd.DataFrame:
-    """What every other policy would have chosen on the same queries, and what each costs.
+    """Compare with what every other policy would have chosen on the same queries, and what each costs.
+
+    Every policy chooses on the scores that ours saw, and is judged at the recommended cap.
 
     Returns
     -------
@@ -162,37 +181,47 @@ def compare_policies(
         policy, floor (NaN = accept everything within the cap), hit and false-answer counts in-sample, `cost` in-sample
         and `cost_held_out` (the policy cross-fitted on the same folds); ours first. Empty without both bands.
     """
-    answerable = best_within(table, params.top_k or params.k_max)
+    answerable, far = best_within(table, fixed_cap(params)), bands["far_noise"]
     relevant = answerable["value"].to_numpy(dtype=np.float64)
-    noise = bands["far_noise"].similarity
-    columns = ["policy", "floor", "hits", "n_answerable", "false_answers", "n_far_noise", "cost", "cost_held_out", "offers"]
+    kept = best_within(table, top_k.value)["value"].to_numpy(dtype=np.float64)
+    noise = far.similarity
     if not np.isfinite(relevant).any() or not np.isfinite(noise).any():
-        return pd.DataFrame(columns=columns)
-    rng = np.random.default_rng(params.seed)
-    relevant_folds = folds_by_group(answerable["group"].to_numpy(dtype=str), FOLDS, rng)
-    noise_folds = folds_by_group(bands["far_noise"].groups, FOLDS, rng)
-    rows = []
-    for name in ("recommended", *POLICIES):
-        if name == "recommended":
-            floor = choice.floor
-            _, folds = cross_fit(relevant, noise, relevant_folds, noise_folds, costs)
-            held_out, _ = cross_fit(relevant, noise, relevant_folds, noise_folds, costs)
-        else:
-            policy = POLICIES[name]
-            floor = policy(relevant, noise)
-            held_out, folds = cross_fit(relevant, noise, relevant_folds, noise_folds, costs, as_chooser(policy))
+        return pd.DataFrame(columns=POLICY_COLUMNS)
+    folds = _folds(choice, answerable["group"].to_numpy(dtype=str), far.groups, seed=params.seed)
+
+    def row(name: str, floor: float | None, floors: Sequence[float | None]) -> dict[str, Any]:
         bar = -np.inf if floor is None else floor
-        rows.append(
-            {
-                "policy": name,
-                "floor": np.nan if floor is None else floor,
-                "hits": int(((relevant >= bar) & np.isfinite(relevant)).sum()),
-                "n_answerable": len(relevant),
-                "false_answers": int(((noise >= bar) & np.isfinite(noise)).sum()),
-                "n_far_noise": len(noise),
-                "cost": empirical_cost(relevant, noise, floor, costs),
-                "cost_held_out": held_out,
-                "offers": floor is not None,
-            }
-        )
-    return pd.DataFrame(rows, columns=columns)
+        return {
+            "policy": name,
+            "floor": np.nan if floor is None else floor,
+            "hits": int(((kept >= bar) & np.isfinite(kept)).sum()),
+            "n_answerable": len(kept),
+            "false_answers": int(((noise >= bar) & np.isfinite(noise)).sum()),
+            "n_far_noise": len(noise),
+            "cost": empirical_cost(kept, noise, floor, costs),
+            "cost_held_out": held_out_cost(kept, noise, *folds, floors, costs),
+            "offers": floor is not None,
+        }
+
+    def fitted(choose: Chooser) -> tuple[float | None, ...]:
+        return cross_fit(relevant, noise, *folds, costs, choose)[1]
+
+    rows = [row("recommended", choice.floor, _own_floors(choice) or fitted(as_chooser(low_in_the_gap)))]
+    rows += [row(name, policy(relevant, noise), fitted(as_chooser(policy))) for name, policy in POLICIES.items()]
+    return pd.DataFrame(rows, columns=POLICY_COLUMNS)
+
+
+def _own_floors(choice: Recommendation | NoFloor) -> tuple[float | None, ...]:
+    """Floors of the folds; a refusal accepts everything, and pays for it. Empty where too few queries chose."""
+    return (None,) * FOLDS if choice.floor is None else choice.held_out_floors
+
+
+def _folds(
+    choice: Recommendation | NoFloor, groups: npt.NDArray[np.str_], noise_groups: npt.NDArray[np.str_], *, seed: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Folds of the two bands: those our own floor was cross-fitted on, if it was."""
+    if choice.held_out is not None:
+        return np.array(choice.held_out.relevant_folds), np.array(choice.held_out.noise_folds)
+    rng = np.random.default_rng(seed)
+    folds = folds_by_group(groups, FOLDS, rng)
+    return folds, folds_along(noise_groups, groups, folds, FOLDS, rng)

@@ -49,11 +49,6 @@ class Pulled:
         parts = (stage.content_hash(self.scores, self.facts), self.labels.content_hash(), _probe_rows(self.probes))
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
-    def forget(self) -> None:
-        """Remove scores that nobody may find again: those of a source that can change behind its name."""
-        if self.key.startswith(stage.ONCE):
-            stage.forget(self.key)
-
 
 def calibrate(params: RunParams, report: Reporter = SILENT) -> Calibration:
     """Calibrate one model.
@@ -94,6 +89,12 @@ def pull(params: RunParams, report: Reporter = SILENT) -> Pulled:
     if kept:
         stage.store(key, scores, facts)
     return Pulled(key, scores, labels, inputs.probes, facts)
+
+
+def forget(key: str) -> None:
+    """Remove the kept scores of a source that can change behind its name, once their invocation ends."""
+    if key.startswith(stage.ONCE):
+        stage.forget(key)
 
 
 def check(params: RunParams) -> None:
@@ -141,8 +142,8 @@ def _depends_on(params: RunParams, inputs: Inputs, session: str | None) -> dict[
     """Everything the pull depends on; what may change behind its name counts within one session only."""
     names = (
         "model", "dimensions", "query_prefix", "passage_prefix", "base_url", "metric", "strategy", "inclusive", "k_max",
-        "table", "id_column", "vector_column", "document_column", "model_column", "model_value", "where", "service", "dsn",
-        "allow_dangling",
+        "table", "id_column", "vector_column", "document_column", "model_column", "model_value", "where", "service",
+        "dsn", "allow_dangling",
     )  # fmt: skip
     values: dict[str, Any] = {name: getattr(params, name) for name in names}
     values["labels"] = inputs.labels.content_hash()
@@ -174,7 +175,9 @@ def _file_hash(path: Path) -> str:
 
 def _texts(labels: Labels, probes: pd.DataFrame | None) -> dict[str, str]:
     texts = {
-        query_id: text for query_id, text in zip(labels.queries["query_id"], labels.queries["text"], strict=True) if isinstance(text, str)
+        query_id: text
+        for query_id, text in zip(labels.queries["query_id"], labels.queries["text"], strict=True)
+        if isinstance(text, str)
     }
     if probes is not None:
         texts |= dict(zip(probes["query_id"], probes["text"], strict=True))

@@ -1,7 +1,7 @@
 """The comparison study: several models on the same labels, and what each one's floor would do under another."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,9 @@ class Comparison:
     ----------
     calibrations : tuple of Calibration
     carried : DataFrame
-        One row per ordered pair of models, a model with itself included: the floor of `from_model` used on the scores of
-        `to_model`. `floor` is NaN where there is none. False answers are among labelled off-topic queries, else probes.
+        One row per ordered pair of models, a model with itself included: the floor of `from_model` used on the scores
+        of `to_model`. `floor` is NaN where there is none. False answers are among labelled off-topic queries, else
+        probes.
     outcomes : dict
         The full Outcome of each pair.
     """
@@ -78,17 +79,18 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         ],
         "pairs": [
             {
-                "from_model": row.from_model,
-                "to_model": row.to_model,
-                "floor": None if np.isnan(row.floor) else row.floor,
-                "top_k": row.top_k,
-                "verdict": row.verdict,
-                "highest_similarity": None if np.isnan(row.highest_similarity) else row.highest_similarity,
+                "from_model": row["from_model"],
+                "to_model": row["to_model"],
+                "floor": None if np.isnan(row["floor"]) else row["floor"],
+                "top_k": row["top_k"],
+                "verdict": row["verdict"],
+                "highest_similarity": None if np.isnan(row["highest_similarity"]) else row["highest_similarity"],
                 "rates": {
-                    name: vars(rate) for name, rate in comparison.outcomes[row.from_model, row.to_model].rates.items()
+                    name: asdict(rate)
+                    for name, rate in comparison.outcomes[row["from_model"], row["to_model"]].rates.items()
                 },
             }
-            for row in comparison.carried.itertuples()
+            for row in comparison.carried.to_dict("records")
         ],
     }
 
@@ -139,6 +141,6 @@ def _verdict(
 
 
 def one_per_model(params: RunParams, models: str) -> list[RunParams]:
-    """The same parameters for each of several models, named with commas between them."""
+    """Repeat the same parameters for each of several models, named with commas between them."""
     names = [name.strip() for name in models.split(",") if name.strip()]
     return [params.model_copy(update={"model": name}) for name in names]

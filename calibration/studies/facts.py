@@ -21,8 +21,8 @@ OPTIONS = {
 """Parameters whose option is not called as they are."""
 NO_OPTION = frozenset(
     {
-        "queries_sql", "qrels_sql", "model_column", "model_value", "strategy", "statement_timeout", "dimensions", "query_prefix",
-        "passage_prefix", "probes_file", "k_max", "target", "confidence", "inclusive", "seed",
+        "queries_sql", "qrels_sql", "model_column", "model_value", "strategy", "statement_timeout", "dimensions",
+        "query_prefix", "passage_prefix", "probes_file", "k_max", "target", "confidence", "inclusive", "seed",
     }
 )  # fmt: skip
 """Parameters that the command takes with --set only."""

@@ -22,8 +22,8 @@ class Inspection:
     Attributes
     ----------
     hits : DataFrame
-        rank, doc_id, similarity, preview (NA where the text lies elsewhere), answers_below (share of labelled answers that
-        score lower) and noise_above (share of far noise that scores at least as high); NaN without the band.
+        rank, doc_id, similarity, preview (NA where the text lies elsewhere), answers_below (share of labelled answers
+        that score lower) and noise_above (share of far noise that scores at least as high); NaN without the band.
     bands : Bands
     scale : str
     n_documents : int
@@ -48,7 +48,9 @@ def inspect_question(text: str, params: RunParams, report: Reporter = SILENT, *,
     if not text.strip():
         raise LabelError("the question is blank; there is nothing to embed.")
     if params.source_kind == "scores" or params.model is None:
-        raise ParameterError("inspect embeds your question, so it needs a model and vectors made with it; pass --model.")
+        raise ParameterError(
+            "inspect embeds your question, so it needs a model and vectors made with it; pass --model."
+        )
     inputs = read_inputs(params)
     question = _free_id(inputs)
     scores, _, labels = pull_vectors(params, _with_question(inputs, question, text), report)

@@ -94,7 +94,11 @@ def folder_size(path: Path) -> int:
     """Bytes of a file, or of all files below a folder; 0 without one."""
     if not path.is_dir():
         return path.lstat().st_size if path.exists() else 0
-    return sum(file.lstat().st_size for file in path.rglob("*") if not file.is_dir())
+    size = 0
+    for file in path.rglob("*"):
+        with suppress(FileNotFoundError):  # somebody is at work there
+            size += 0 if file.is_dir() else file.lstat().st_size
+    return size
 
 
 def _database(params: RunParams) -> tuple[dict[str, Any], list[str]]:

@@ -7,6 +7,8 @@ from typing import Any
 import pandas as pd
 
 from ..choose import Costs, NoFloor, Recommendation, TopK
+from ..choose.ceiling import Ceiling
+from ..choose.segments import Segments
 from ..labels import Labels
 from ..params import RunParams
 from ..scores import Bands, Scores
@@ -32,6 +34,12 @@ class Calibration:
         With the floor in use today.
     curves, surface, policies : DataFrame
         See `curves`, `surface` and `compare_policies`.
+    ceiling : Ceiling or None
+        The noise ceiling and its growth with the corpus; None where far noise or the corpus size is unknown.
+    segments : Segments or None
+        Floors per kind of query; None without a floor or a second kind.
+    suspects : DataFrame
+        Judgements worth a second reading.
     texts : mapping of id to text
         Query and passage texts, empty unless they were asked for.
     facts : mapping
@@ -55,6 +63,9 @@ class Calibration:
     curves: pd.DataFrame
     surface: pd.DataFrame
     policies: pd.DataFrame
+    ceiling: Ceiling | None
+    segments: Segments | None
+    suspects: pd.DataFrame
     texts: Mapping[str, str]
     facts: Mapping[str, Any]
     caveats: tuple[str, ...]

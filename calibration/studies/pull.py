@@ -117,9 +117,7 @@ def _normalisation(facts: Preflight, query_vectors: npt.NDArray[np.float32]) -> 
     return "query_unit_l2" if queries else "none"
 
 
-def _range(
-    contract: ScoreContract, facts: Preflight, query_vectors: npt.NDArray[np.float32]
-) -> tuple[float, float]:
+def _range(contract: ScoreContract, facts: Preflight, query_vectors: npt.NDArray[np.float32]) -> tuple[float, float]:
     """Range of the similarities, from vector lengths where they are not cosines."""
     if contract.on_cosine_scale:
         return -1.0, 1.0

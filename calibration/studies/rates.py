@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ..choose.rates import Rate, mean_over_queries, proportion
@@ -37,10 +38,11 @@ def outcome(
     scores: Scores,
     labels: Labels,
     table: pd.DataFrame,
-    floor: float | None | Mapping[str, float | None],
+    floor: float | Mapping[str, float | None] | None,
     top_k: int,
     *,
     seed: int,
+    top: pd.DataFrame | None = None,
 ) -> Outcome:
     """Apply a floor under a cap.
 
@@ -50,61 +52,65 @@ def outcome(
         The query table, probes included.
     floor : float, None, or mapping of query_id to either
         None accepts everything within the cap. A mapping gives each query the floor of its own fold.
+    top : DataFrame, optional
+        `judged_top` of the same scores and labels, where it is at hand.
     """
-    contract = scores.contract
-    floors = pd.Series(
-        [floor.get(q) if isinstance(floor, Mapping) else floor for q in table["query_id"]], index=table["query_id"], dtype=object
+    floors = {query: floor.get(query) if isinstance(floor, Mapping) else floor for query in table["query_id"]}
+    top = judged_top(scores, labels) if top is None else top
+    within = top[top["rank"] <= top_k]
+    accepted = within[_accepted(within, floors, scores.contract)]
+    queries = _per_query(table, floors, accepted, within, scores.contract, top_k)
+    rates = _rates(queries, accepted, seed=seed)
+    return Outcome(queries, rates, _recall_by_grade(queries, accepted, labels))
+
+
+def _accepted(rows: pd.DataFrame, floors: Mapping[str, float | None], contract: ScoreContract) -> npt.NDArray[np.bool_]:
+    bars = {query: -np.inf if floor is None else contract.lowest_accepted(floor) for query, floor in floors.items()}
+    passed: npt.NDArray[np.bool_] = (rows["similarity"] >= rows["query_id"].map(bars).astype("float64")).to_numpy(
+        dtype=np.bool_
     )
-    top = judged_top(scores, labels)
-    top = top[top["rank"] <= top_k]
-    accepted = top[_accepted(top, floors, contract)]
-    queries = _per_query(table, floors, accepted, top, contract, top_k)
-    return Outcome(queries, _rates(queries, accepted, labels, scores, seed=seed), _recall_by_grade(queries, accepted, labels))
-
-
-def _accepted(rows: pd.DataFrame, floors: pd.Series, contract: ScoreContract) -> np.ndarray:
-    mask = np.zeros(len(rows), dtype=bool)
-    of_row = rows["query_id"].map(floors.to_dict()).to_numpy(dtype=object)
-    similarity = rows["similarity"].to_numpy(dtype=np.float64)
-    missing = np.array([value is None for value in of_row], dtype=bool)
-    numbers = np.array([np.nan if value is None else value for value in of_row], dtype=np.float64)
-    mask[missing] = contract.accept(similarity[missing], None)
-    for value in np.unique(numbers[~missing]):
-        here = numbers == value
-        mask[here] = contract.accept(similarity[here], float(value))
-    return mask
+    return passed
 
 
 def _per_query(
-    table: pd.DataFrame, floors: pd.Series, accepted: pd.DataFrame, top: pd.DataFrame, contract: ScoreContract, top_k: int
+    table: pd.DataFrame,
+    floors: Mapping[str, float | None],
+    accepted: pd.DataFrame,
+    within: pd.DataFrame,
+    contract: ScoreContract,
+    top_k: int,
 ) -> pd.DataFrame:
-    ids = accepted.groupby("query_id", sort=False)["doc_id"].agg(list)
-    hits = set(accepted.loc[accepted["state"] == "relevant", "query_id"])
-    open_questions = set(accepted.loc[accepted["state"] == "unjudged", "query_id"])
-    out = table.assign(floor=floors.to_numpy(dtype=object))
-    out["accepted"] = [ids.get(q, []) for q in out["query_id"]]
-    out["n_accepted"] = [len(found) for found in out["accepted"]]
-    out["hit"] = out["query_id"].isin(hits)
-    out["accepted_unjudged"] = out["query_id"].isin(open_questions)
-    out["cause"] = [_cause(row, top_k) for row in out.itertuples()]
-    floor_of_row = top["query_id"].map({q: np.nan if value is None else value for q, value in floors.items()})
-    near = top.loc[(top["similarity"] - floor_of_row).abs() <= contract.tolerance, "query_id"]
-    return out.assign(boundary=out["query_id"].isin(set(near)))
+    by_rank = accepted.sort_values("rank", kind="stable")
+    ids: dict[str, list[str]] = {}
+    for query, doc in zip(
+        by_rank["query_id"].to_numpy(dtype=object), by_rank["doc_id"].to_numpy(dtype=object), strict=True
+    ):
+        ids.setdefault(query, []).append(doc)
+    numbers = {query: np.nan if floor is None else floor for query, floor in floors.items()}
+    near = (within["similarity"] - within["query_id"].map(numbers).astype("float64")).abs() <= contract.tolerance
+    query_ids = table["query_id"]
+    out = table.assign(
+        floor=pd.Series(list(floors.values()), index=table.index, dtype=object),
+        accepted=pd.Series([ids.get(query, []) for query in query_ids], index=table.index, dtype=object),
+        n_accepted=[len(ids.get(query, ())) for query in query_ids],
+        hit=query_ids.isin(set(accepted.loc[accepted["state"] == "relevant", "query_id"])),
+        accepted_unjudged=query_ids.isin(set(accepted.loc[accepted["state"] == "unjudged", "query_id"])),
+        boundary=query_ids.isin(set(within.loc[near, "query_id"])),
+    )
+    return out.assign(cause=pd.Series(_causes(out, top_k), index=table.index, dtype=object))
 
 
-def _cause(row: object, top_k: int) -> str | None:
-    """First reason that applies: never a candidate, beyond the cap, cut by the floor."""
-    if row.answerability != "answerable" or row.hit:  # type: ignore[attr-defined]
-        return None
-    if np.isnan(row.best_relevant):  # type: ignore[attr-defined]
-        return INDEX_MISS
-    rank = row.best_relevant_rank  # type: ignore[attr-defined]
-    if pd.isna(rank) or rank > top_k:
-        return RANK_MISS
-    return FLOOR_MISS
+def _causes(queries: pd.DataFrame, top_k: int) -> npt.NDArray[np.object_]:
+    """Give the first reason that applies to a miss: never a candidate, beyond the cap, cut by the floor; else None."""
+    causes = np.full(len(queries), None, dtype=object)
+    missed = ((queries["answerability"] == "answerable") & ~queries["hit"]).to_numpy()
+    causes[missed] = FLOOR_MISS
+    causes[missed & ~(queries["best_relevant_rank"].astype("float64") <= top_k).to_numpy()] = RANK_MISS
+    causes[missed & queries["best_relevant"].isna().to_numpy()] = INDEX_MISS
+    return causes
 
 
-def _rates(queries: pd.DataFrame, accepted: pd.DataFrame, labels: Labels, scores: Scores, *, seed: int) -> dict[str, Rate]:
+def _rates(queries: pd.DataFrame, accepted: pd.DataFrame, *, seed: int) -> dict[str, Rate]:
     labelled = queries[~queries["probe"]]
     kind = labelled["answerability"]
     answerable = labelled[kind == "answerable"]
@@ -117,8 +123,8 @@ def _rates(queries: pd.DataFrame, accepted: pd.DataFrame, labels: Labels, scores
     surely_without = without[(without["answerability"] != "answerable") | ~without["accepted_unjudged"]]
     own = accepted[accepted["query_id"].isin(answerable["query_id"])]
     relevant = own[own["state"] == "relevant"]
-    judged = own[own["relevance"].notna() | (own["state"] == "noise")]
-    recalls = _recalls(answerable, relevant)
+    judged = own[own["state"] != "unjudged"]
+    labelled_answers = answerable[answerable["n_relevant"] > 0]  # without any, recall is undefined
     n_relevant = int(answerable["n_relevant"].sum())
     return {
         "hit_rate": proportion(int(answerable["hit"].sum()), len(answerable)),
@@ -133,18 +139,20 @@ def _rates(queries: pd.DataFrame, accepted: pd.DataFrame, labels: Labels, scores
         "precision_low": proportion(len(relevant), len(own)),
         "unjudged_share": proportion(int((own["state"] == "unjudged").sum()), len(own)),
         "recall_micro": proportion(len(relevant), n_relevant),
-        "recall_macro": mean_over_queries(recalls, answerable["group"].to_numpy(dtype=str), seed=seed),
+        "recall_macro": mean_over_queries(
+            _recalls(labelled_answers, relevant), labelled_answers["group"].to_numpy(dtype=str), seed=seed
+        ),
     }
 
 
-def _recalls(answerable: pd.DataFrame, relevant: pd.DataFrame) -> np.ndarray:
-    found = relevant.groupby("query_id").size()
-    return np.array([found.get(q, 0) / n for q, n in zip(answerable["query_id"], answerable["n_relevant"], strict=True)])
+def _recalls(answerable: pd.DataFrame, relevant: pd.DataFrame) -> npt.NDArray[np.float64]:
+    found = answerable["query_id"].map(relevant.groupby("query_id").size()).astype("float64").fillna(0.0)
+    return (found / answerable["n_relevant"]).to_numpy(dtype=np.float64)
 
 
 def _recall_by_grade(queries: pd.DataFrame, accepted: pd.DataFrame, labels: Labels) -> dict[int, Rate]:
     known = set(queries.loc[~queries["probe"], "query_id"])
-    judged = labels.qrels[labels.qrels["query_id"].isin(known)]
-    grades = sorted(int(grade) for grade in judged["relevance"].unique() if grade > 0)
-    found = accepted[accepted["relevance"].notna()]["relevance"].astype("int64")
-    return {grade: proportion(int((found == grade).sum()), int((judged["relevance"] == grade).sum())) for grade in grades}
+    judged = labels.qrels.loc[labels.qrels["query_id"].isin(known), "relevance"].value_counts()
+    found = accepted["relevance"].value_counts()
+    grades = sorted(int(grade) for grade in judged.index if grade > 0)
+    return {grade: proportion(int(found.get(grade, 0)), int(judged[grade])) for grade in grades}

@@ -62,7 +62,7 @@ def find(key: str) -> tuple[Scores, dict[str, Any]] | None:
     try:
         about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
         everything = folder / "everything.parquet"
-        with np.load(folder / "histogram.npz", allow_pickle=False) as arrays:
+        with (folder / "histogram.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             histogram = Histogram(arrays["edges"], arrays["counts"])
         scores = Scores(
             contract=ScoreContract(**about["contract"]),

@@ -213,8 +213,9 @@ def _query_vectors(params: RunParams, inputs: Inputs, texts: _Texts, file: Vecto
     probes = texts.embed(inputs.probes["text"].tolist(), "query", inputs.probes["query_id"].tolist())
     if probes.shape[1] != labelled.shape[1]:
         raise EmbeddingError(
-            f"{params.model} gives {probes.shape[1]} dimensions, the query vectors of the file have {labelled.shape[1]}: they come "
-            "from different models. Name the model behind the file, or none, and probes are left out."
+            f"{params.model} gives {probes.shape[1]} dimensions, the query vectors of the file have "
+            f"{labelled.shape[1]}: they come from different models. Name the model behind the file, or none, and "
+            "probes are left out."
         )
     return np.vstack([labelled, probes])
 
@@ -236,8 +237,8 @@ def _check_agreement(difference: float, scores: Scores) -> None:
     allowed = 1e-4 * max(1.0, float(np.abs(scores.histogram.edges).max()))
     if not difference <= allowed:
         raise StoreError(
-            f"the server's operator and the matrix product differ by up to {difference:.3g} on a sample of pairs; expected at "
-            f"most {allowed:.1g}. The column or the metric is not what it is declared to be."
+            f"the server's operator and the matrix product differ by up to {difference:.3g} on a sample of pairs; "
+            f"expected at most {allowed:.1g}. The column or the metric is not what it is declared to be."
         )
 
 

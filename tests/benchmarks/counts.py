@@ -1,6 +1,6 @@
 """The counts table over many scores against scikit-learn's precision_recall_curve on the same array, in one run.
 
-    python tests/benchmarks/counts.py [--n 10000000] [--json FILE]
+python tests/benchmarks/counts.py [--n 10000000] [--json FILE]
 """
 
 import argparse
@@ -30,12 +30,13 @@ def main() -> int:
         start = time.perf_counter()
         ours = count_at_thresholds(scores, positive)
         middle = time.perf_counter()
-        precision, recall, thresholds = precision_recall_curve(positive, scores)
+        precision, _, thresholds = precision_recall_curve(positive, scores)
         ratios.append((middle - start) / (time.perf_counter() - middle))
     if len(thresholds) != len(ours.thresholds) or not np.allclose(precision[:-1], ours.precision[::-1]):
         sys.exit("the two curves differ")
     ratio = float(np.median(ratios))
-    sys.stdout.write(f"{options.n} scores: {ratio:.2f} times precision_recall_curve (runs: {', '.join(f'{r:.2f}' for r in ratios)})\n")
+    runs = ", ".join(f"{r:.2f}" for r in ratios)
+    sys.stdout.write(f"{options.n} scores: {ratio:.2f} times precision_recall_curve (runs: {runs})\n")
     if options.json:
         options.json.write_text(json.dumps({"n": options.n, "ratio_to_sklearn": ratio}) + "\n", encoding="utf-8")
     return 0 if ratio <= 1.0 else 1

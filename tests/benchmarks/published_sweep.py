@@ -2,8 +2,8 @@
 
     python tests/benchmarks/published_sweep.py DATASETS
 
-DATASETS holds `scores_bugspotter/` with synthetic_pairs_scores.csv (label and one column of scores per model) and threshold_sweep.csv
-(the authors' counts per model and threshold).
+DATASETS holds `scores_bugspotter/` with synthetic_pairs_scores.csv (label and one column of scores per model) and
+threshold_sweep.csv (the authors' counts per model and threshold).
 """
 
 import sys
@@ -41,8 +41,8 @@ def main(datasets: Path) -> int:
         shift = sum(abs(ours[name] - theirs[name]) for name in ("tp", "fp"))
         explained += shift <= at
         sys.stdout.write(
-            f"{model} at {threshold:.2f}: ours {ours}, published {theirs}; {at} pair(s) score {threshold:.2f} to six decimals, so the "
-            f"published counts decided {shift:g} of them on digits that the rounded scores no longer have\n"
+            f"{model} at {threshold:.2f}: ours {ours}, published {theirs}; {at} pair(s) score {threshold:.2f} to six "
+            f"decimals, so the published counts decided {shift:g} of them on digits that the rounded scores have lost\n"
         )
     sys.stdout.write(f"{explained} of {len(differing)} differences are such ties\n")
     return 0 if explained == len(differing) else 1

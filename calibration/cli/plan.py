@@ -1,0 +1,75 @@
+"""`calibrate plan`: what a number of labelled queries can and cannot show."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options as o
+
+if TYPE_CHECKING:
+    from ..choose.plan import Plan, PlanRow
+
+
+def plan(
+    n: Annotated[
+        list[int] | None, typer.Option("--n", min=1, help="number of answerable queries; may be given several times")
+    ] = None,
+    target: Annotated[
+        float, typer.Option("--target", parser=o.number, help="hit rate to certify", metavar="SHARE")
+    ] = 0.9,
+    confidence: Annotated[
+        float, typer.Option("--confidence", parser=o.number, help="of the certificate", metavar="SHARE")
+    ] = 0.9,
+    as_json: o.AsJson = False,
+) -> None:
+    """Say what 10, 20, 50 or 100 labelled queries can and cannot show, before anyone labels."""
+    from dataclasses import asdict
+
+    from ..choose.plan import SIZES
+    from ..choose.plan import plan as make_plan
+    from ..errors import ParameterError
+    from ..result import dumps
+
+    for name, share in (("target", target), ("confidence", confidence)):
+        if not 0 < share < 1:
+            raise ParameterError(f"{name} is {share:g}, expected a share between 0 and 1.")
+    found = make_plan(tuple(n) if n else SIZES, target=target, confidence=confidence)
+    typer.echo(dumps(asdict(found)) if as_json else _text(found))
+
+
+def _text(found: "Plan") -> str:
+    lines = [line for row in found.rows for line in _row(row, found)]
+    promise = f"{found.target:.0%} at {found.confidence:.0%} confidence"
+    lines.append(f"A hit rate of {promise} needs {found.needed} queries, none missed.")
+    lines.append("Paraphrases of one need count once: give them one group.")
+    lines.append("Off-topic queries: 20 of your own replace the bundled probes.")
+    return "\n".join(lines)
+
+
+def _row(row: "PlanRow", found: "Plan") -> list[str]:
+    low, high = row.interval
+    reach = "is" if row.certifies else "is not"
+    return [
+        f"{row.n} answerable queries",
+        f"  certify a hit rate of up to {row.target_no_miss:.0%} with no miss, {row.target_one_miss:.0%} with one miss;"
+        f" {found.target:.0%} {reach} in reach",
+        f"  report a hit rate of 90% as {low:.0%} to {high:.0%}",
+        f"  move the floor from one such set to another by {row.floor_spread:.0%} of the way from noise to answers",
+        f"  {_gap(row.percentiles)}; {_loss(row.visible_loss, row.n)}",
+    ]
+
+
+def _gap(percentiles: bool) -> str:
+    return (
+        "the gap is given by percentiles"
+        if percentiles
+        else "only the extreme gap is shown, which shrinks with every label"
+    )
+
+
+def _loss(lost: int, n: int) -> str:
+    return (
+        f"a change is called a regression from {lost} lost answers on"
+        if lost <= n
+        else "no loss can be told from noise"
+    )

@@ -1,0 +1,57 @@
+"""Smoothed distribution functions."""
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.stats import norm
+
+from calibration.choose.smooth import EPANECHNIKOV_FACTOR, Smoothed, bandwidth
+
+values_of = st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=60)
+
+
+def directly(values: np.ndarray, thresholds: np.ndarray, h: float) -> np.ndarray:
+    """Every threshold against every value."""
+    u = np.clip((thresholds[:, None] - values[None, :]) / h, -1.0, 1.0)
+    return (0.5 + 0.75 * u - 0.25 * u**3).mean(axis=1)
+
+
+@settings(deadline=None)
+@given(values_of)
+def test_the_kernel_estimate_equals_a_direct_evaluation_rises_and_stays_in_0_1(values: list[float]) -> None:
+    array = np.array(values)
+    smoothed = Smoothed.fit(array, pooled_range=float(np.ptp(array)), normal_weight=0.0)
+    grid = np.linspace(-9.0, 9.0, 601)
+    found = smoothed.below(grid)
+    assert found == pytest.approx(directly(array, grid, smoothed.width * EPANECHNIKOV_FACTOR), abs=1e-8)
+    assert found.min() >= 0.0
+    assert found.max() <= 1.0
+    assert (np.diff(found) >= -1e-9).all()
+    assert (found[0], found[-1]) == (0.0, 1.0)
+
+
+def test_the_mixture_is_the_weighted_sum_and_missing_values_lie_below_everything() -> None:
+    values = np.array([0.3, 0.4, 0.5, -np.inf])
+    grid = np.array([-5.0, 0.4, 5.0])
+    parts = [Smoothed.fit(values, pooled_range=0.2, normal_weight=weight).below(grid) for weight in (0.0, 0.3, 1.0)]
+    assert parts[1] == pytest.approx(0.7 * parts[0] + 0.3 * parts[2])
+    assert parts[0] == pytest.approx([0.25, 0.25 + 0.75 * 0.5, 1.0])
+    assert parts[2][1] == pytest.approx(0.25 + 0.75 * norm.cdf(0.4, 0.4, 0.1))
+
+
+@given(values_of, st.floats(0.0, 2.0))
+def test_the_bandwidth_is_the_rule_of_thumb_with_a_lower_end(values: list[float], pooled_range: float) -> None:
+    array = np.sort(np.array(values, dtype=np.float64))
+    found = bandwidth(array, pooled_range)
+    assert found >= 0.01 * pooled_range
+    if len(array) > 1:
+        iqr = float(np.subtract(*np.percentile(array, [75, 25]))) / 1.34
+        sd = float(np.std(array, ddof=1))
+        spread = min(sd, iqr) if iqr > 0 else sd
+        assert found == pytest.approx(max(0.9 * spread * len(array) ** -0.2, 0.01 * pooled_range, 1e-9))
+
+
+def test_equal_values_smooth_to_a_step_not_to_an_error() -> None:
+    smoothed = Smoothed.fit(np.full(3, 0.47), pooled_range=0.27, normal_weight=0.5)
+    assert smoothed.below(np.array([0.2, 0.47, 0.7])) == pytest.approx([0.0, 0.5, 1.0])
