@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import Scripted, answering, failing, honest, vector_of
+from scripted_server import Scripted, answering, failing, honest, vector_of
 
 from calibration.embed import MODELS, VectorCache, open_embedder
 from calibration.embed.local import LocalEmbedder

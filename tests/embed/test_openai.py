@@ -5,9 +5,9 @@ import traceback
 
 import numpy as np
 import pytest
-from conftest import Scripted, answering, dropping, failing, vector_of
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted_server import Scripted, answering, dropping, failing, vector_of
 
 from calibration.embed import open_embedder
 from calibration.embed.openai_api import plan_batches

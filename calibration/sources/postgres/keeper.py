@@ -7,6 +7,9 @@ import sys
 import time
 from pathlib import Path
 
+STARTING = "starting"
+"""Name of the file that stands while a user starts the server."""
+
 
 def main(home: Path, data: Path) -> None:
     """Wait in the background until nobody holds `home`/users.lock, then stop the server of `data`."""
@@ -22,9 +25,18 @@ def main(home: Path, data: Path) -> None:
         os._exit(0)  # the caller need not wait; the locks go with the child
     os.setsid()
     fcntl.flock(users, fcntl.LOCK_EX)
-    stop(data)
+    _stop_starting(home, data)
     os.close(own)  # before `users`: a user admitted now must see that no keeper is left
     os.close(users)
+
+
+def _stop_starting(home: Path, data: Path, *, patience: float = 10.0) -> None:
+    """Stop the server; where the last user died while it was starting, wait until it can be stopped."""
+    marker = home / STARTING
+    deadline = time.monotonic() + patience
+    while not stop(data) and marker.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    marker.unlink(missing_ok=True)
 
 
 def stop(data: Path, *, patience: float = 20.0) -> bool:

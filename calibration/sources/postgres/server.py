@@ -82,8 +82,12 @@ def embedded_server(cache_dir: Path) -> Iterator[str]:
     with hold(home / "users.lock", shared=True) as users:
         with hold(home / "start.lock"):
             cluster = _cluster(home, find_binaries(home))
-            _running(cluster)
+            # the keeper comes first, and the marker tells it of a server that a kill caught while it was starting
+            marker = home / keeper.STARTING
+            marker.touch()
             _ensure_keeper(home, cluster)
+            _running(cluster)
+            marker.unlink(missing_ok=True)
         try:
             yield cluster.conninfo
         finally:
@@ -107,9 +111,19 @@ def embedded_status(cache_dir: Path) -> EmbeddedStatus:
     if not home.is_dir():
         return EmbeddedStatus(installed, home, False, False, False, 0)
     data = next(home.glob("data-*/PG_VERSION"), home / "data" / "PG_VERSION").parent
-    size = sum(path.lstat().st_size for path in home.rglob("*") if not path.is_dir())
+    size = _size(home)
     running = any(keeper.live_process(folder) is not None for folder in home.glob("data-*"))
     return EmbeddedStatus(installed, home, data.is_dir(), running, _in_use(home), size)
+
+
+def _size(home: Path) -> int:
+    """Bytes below a folder in which a server may be making and removing files right now."""
+    size = 0
+    for folder, _, names in os.walk(home):
+        for name in names:
+            with suppress(OSError):
+                size += (Path(folder) / name).lstat().st_size
+    return size
 
 
 def stop_embedded(cache_dir: Path) -> bool:

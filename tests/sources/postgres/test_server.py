@@ -177,6 +177,26 @@ def test_a_killed_client_leaves_no_server_behind(cache):
     assert not (data_folder(cache) / "postmaster.pid").exists()
 
 
+def test_a_client_killed_while_it_starts_the_server_leaves_none_behind(cache):
+    script = CLIENT.replace(
+        "with embedded",
+        "from calibration.sources.postgres import server\n"
+        "start = server._running\n"
+        "def slow(cluster):\n    start(cluster); print('half', flush=True); sys.stdin.readline()\n"
+        "server._running = slow\n"
+        "with embedded",
+        1,
+    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", script, str(cache)], stdin=pipe, stdout=pipe) as other:
+        assert other.stdout.readline() == b"half\n"
+        assert embedded_status(cache).running
+        os.kill(other.pid, signal.SIGKILL)
+    eventually(lambda: not embedded_status(cache).running)
+    eventually(lambda: keepers(cache) == [])
+    assert not (embedded_folder(cache) / "starting").exists()
+
+
 def test_a_killed_client_does_not_stop_the_server_under_a_live_one(cache):
     with embedded_server(cache) as conninfo:
         with client(cache) as other:
