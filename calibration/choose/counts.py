@@ -55,17 +55,24 @@ def count_at_thresholds(scores: npt.ArrayLike, positive: npt.ArrayLike) -> Count
     >>> table.thresholds.tolist(), table.precision.tolist(), table.recall.tolist()
     ([0.9, 0.2], [0.0, 0.5], [0.0, 1.0])
     """
-    values = np.asarray(scores, dtype=np.float64)
+    values = np.asarray(scores)
+    if not np.issubdtype(values.dtype, np.floating):
+        values = values.astype(np.float64)  # float32 stays: ten million of them are sorted in half the time
     truth = np.asarray(positive, dtype=np.bool_)
-    nan = np.isnan(values)
-    positives, negatives = int(truth.sum()), int((~truth).sum())
+    positives = int(truth.sum())
+    negatives, invalid = len(truth) - positives, int(np.isnan(values).sum())
     scored = np.isfinite(values)
-    values, truth = values[scored], truth[scored]
-    order = np.argsort(-values, kind="stable")
+    if not scored.all():
+        values, truth = values[scored], truth[scored]
+    order = np.argsort(values)
     values, truth = values[order], truth[order]
-    last = np.flatnonzero(np.append(values[1:] != values[:-1], True)) if len(values) else np.array([], dtype=np.int64)
-    hits = np.cumsum(truth, dtype=np.int64)[last]
-    return CountsTable(values[last], hits, last + 1 - hits, positives, negatives, int(nan.sum()))
+    first = np.flatnonzero(np.append(True, values[1:] != values[:-1])) if len(values) else np.array([], dtype=np.int64)
+    # what is accepted at a threshold is the rest of the ascending order from its first place on
+    passed = np.cumsum(truth, dtype=np.int64)
+    hits = passed[-1:] - passed[first] + truth[first]
+    thresholds = values[first][::-1].astype(np.float64)
+    accepted = (len(values) - first)[::-1]
+    return CountsTable(thresholds, hits[::-1], accepted - hits[::-1], positives, negatives, invalid)
 
 
 def survival(values: npt.ArrayLike, thresholds: npt.ArrayLike) -> Counts:
