@@ -7,7 +7,7 @@ from .gap import blocking, measure_gap
 from .heldout import cross_fit, folds_along, folds_by_group, held_out_cost
 from .outcome import PRESETS, Certificate, Costs, Gap, Gate, HeldOut, NoFloor, Recommendation
 from .policies import POLICIES, as_chooser, low_in_the_gap
-from .rates import Rate, mean_over_queries, proportion
+from .rates import Rate, covering, mean_over_queries, proportion
 from .rule import between_scores, empirical_cost, pick, smoothed_cost
 from .topk import TopK, choose_top_k
 
@@ -31,6 +31,7 @@ __all__ = [
     "choose_floor",
     "choose_top_k",
     "count_at_thresholds",
+    "covering",
     "cross_fit",
     "empirical_cost",
     "folds_along",

@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from .certify import certify
 from .gap import blocking, measure_gap
-from .gate import PERMUTATIONS, permutation_gate
+from .gate import FEWEST, PERMUTATIONS, permutation_gate
 from .outcome import Costs, NoFloor, Recommendation
 from .policies import low_in_the_gap
-from .rule import MARGIN, MIN_NOISE, MIN_RELEVANT, WINDOW, between_scores, pick, pooled_range
+from .rule import MARGIN, MIN_NOISE, MIN_RELEVANT, WINDOW, between_scores, lowered, pick, pooled_range, smoothed_cost
 from .smooth import Floats
 
 RESAMPLES = 200
@@ -31,6 +31,7 @@ def choose_floor(
     confidence: float = 0.9,
     top_k: int | None = None,
     permutations: int = PERMUTATIONS,
+    resamples: int = RESAMPLES,
     seed: int = 20240601,
 ) -> Recommendation | NoFloor:
     """Choose the similarity floor of least expected cost, or say that these scores support none.
@@ -54,6 +55,10 @@ def choose_floor(
         Of the certificate.
     top_k : int, optional
         The cap behind `best_relevant`; written into the certificate.
+    permutations : int
+        Relabellings of the gate, at least 19.
+    resamples : int
+        Draws behind `variability`; 0 leaves it out.
 
     Returns
     -------
@@ -73,8 +78,8 @@ def choose_floor(
     True
     """
     costs = Costs(miss_cost, false_cost, off_topic_share)
-    if permutations < 1:
-        raise ValueError(f"permutations is {permutations}, expected at least 1")
+    if permutations < FEWEST:
+        raise ValueError(f"permutations is {permutations}, expected at least {FEWEST}")
     relevant = _checked(best_relevant, "best_relevant")
     noise = _checked(far_noise, "far_noise")
     relevant_groups = _groups(groups, relevant, "groups", "r")
@@ -112,14 +117,15 @@ def choose_floor(
     no_floor = partial(no_floor, gate=gate, held_out=held_out)
     if not gate.passed:
         return no_floor(
-            f"no threshold is worth having: chosen on some queries and paid on others, it saves {gate.gain:.3f} per "
-            f"query over accepting everything or refusing everything, and relabelled bands save up to {gate.bar:.3f} "
-            "by luck",
+            f"no threshold is worth having: the best one would save {max(gate.gain, 0.0):.3f} per query over accepting "
+            f"everything or refusing everything, and relabelled bands save up to {max(gate.bar, 0.0):.3f} by luck",
             "a model or chunking that separates answers from noise better, corrected labels of the blocking queries, "
             "or more labels",
         )
-    threshold, cost = pick(relevant, noise, costs)
-    floor = between_scores(threshold, seen, window=WINDOW * pooled_range(relevant, noise))
+    window = WINDOW * pooled_range(relevant, noise)
+    cheapest = between_scores(pick(relevant, noise, costs)[0], seen, window=window)
+    bound = lowered(cheapest, promise(None).bound, relevant, noise, costs)
+    floor = cheapest if bound == cheapest else between_scores(bound, seen, window=window)
     if not (heard < floor).any():
         return no_floor(
             f"the floor of least expected cost, {floor:.4g}, refuses none of the {len(heard)} noise similarities: "
@@ -129,15 +135,18 @@ def choose_floor(
     return Recommendation(
         floor=floor,
         costs=costs,
-        expected_cost=cost,
+        expected_cost=float(smoothed_cost(relevant, noise, np.array([floor]), costs)[0]),
         gap=gap,
         certificate=promise(floor),
         gate=gate,
-        variability=_variability(relevant, noise, relevant_groups, far_groups, costs, seed),
+        variability=_variability(
+            relevant, noise, relevant_groups, far_groups, costs, floor, promise(None).bound, resamples, seed
+        ),
         smoothed=True,
         held_out=held_out,
         blocking_noise=above,
         blocking_relevant=below,
+        lowered_from=None if floor == cheapest else cheapest,
     )
 
 
@@ -180,20 +189,28 @@ def _variability(
     relevant_groups: npt.NDArray[np.str_],
     noise_groups: npt.NDArray[np.str_],
     costs: Costs,
+    floor: float,
+    bound: float | None,
+    resamples: int,
     seed: int,
 ) -> tuple[float, float] | None:
-    """5th and 95th percentile of the chosen threshold over resampled groups."""
+    """5th and 95th percentile of the chosen threshold over resampled groups, with the floor itself within.
+
+    The bound of the certificate keeps its rank among the answers.
+    """
     rng = np.random.default_rng(seed)
+    rank = None if bound is None else int((relevant < bound).sum())
     draw_relevant, draw_noise = _resampler(relevant_groups, rng), _resampler(noise_groups, rng)
     floors = []
-    for _ in range(RESAMPLES):
+    for _ in range(resamples):
         drawn, far = relevant[draw_relevant()], noise[draw_noise()]
         if np.isfinite(drawn).sum() >= 2 and np.isfinite(far).sum() >= 2:
-            floors.append(pick(drawn, far, costs)[0])
+            own = None if rank is None else float(np.sort(drawn)[min(rank, len(drawn) - 1)])
+            floors.append(lowered(pick(drawn, far, costs)[0], own, drawn, far, costs))
     if not floors:
         return None
     low, high = np.quantile(floors, [0.05, 0.95])
-    return float(low), float(high)
+    return min(float(low), floor), max(float(high), floor)
 
 
 def _resampler(groups: npt.NDArray[np.str_], rng: np.random.Generator) -> Callable[[], npt.NDArray[np.int64]]:

@@ -96,7 +96,16 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Gate:
-    """The permutation gate: whether the cross-fitted gain is more than relabelled bands give by luck."""
+    """The permutation gate: whether a floor gains more than relabelled bands give by luck.
+
+    Attributes
+    ----------
+    gain : float
+        What the best threshold saves per query, by the smoothed bands, over the better of accepting and refusing
+        everything.
+    bar : float
+        What it must exceed: at most one relabelling in fifty gains more.
+    """
 
     gain: float
     bar: float
@@ -139,6 +148,8 @@ class Recommendation:
         Floors of the same procedure on folds; None for a very small sample.
     blocking_noise, blocking_relevant : tuple of int
         Positions in the two bands of the values that overlap, worst first.
+    lowered_from : float or None
+        The floor of least cost, where it was lowered a little to come under the bound of the certificate.
     """
 
     floor: float
@@ -153,6 +164,7 @@ class Recommendation:
     blocking_noise: tuple[int, ...] = ()
     blocking_relevant: tuple[int, ...] = ()
     caveats: tuple[str, ...] = ()
+    lowered_from: float | None = None
 
     @property
     def status(self) -> Literal["certified", "uncertified"]:

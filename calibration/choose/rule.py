@@ -4,11 +4,20 @@ import numpy as np
 import numpy.typing as npt
 
 from .outcome import Costs
-from .smooth import Floats, Smoothed
+from .smooth import Floats, Smoothed, heavy_tailed, left_skewed
 
 GRID = 512
-FLAT = 0.005
-"""Of the false-answer weight: costs within it of the least are the flat part, whose low end is taken."""
+RELEVANT_SHAPE, RELEVANT_WORTH = left_skewed, 20.0
+"""Answers fail by a long tail to the left; the fitted shape is worth twenty queries beside the kernel."""
+NOISE_SHAPE, NOISE_WORTH = heavy_tailed, 100.0
+"""The best of many scores now and then comes out far above the others; worth a hundred off-topic queries."""
+FLAT = 0.002
+"""Of what a miss weighs more than a false answer: costs within it of the least are the flat part, whose low end is
+taken."""
+BELIEVED, LOW_IN_GAP = 5.0, 0.1
+"""A gap of this / (this + queries) of the distance between the medians is believed; a floor stands a tenth up in it."""
+NEAR = 0.025
+"""Of the same difference: what a promise may cost before the floor is left where it is."""
 MARGIN = 1e-5
 """Distance kept from observed scores, ten times the tolerance of the contract."""
 WINDOW = 0.02
@@ -30,9 +39,8 @@ def smoothed_cost(relevant: npt.ArrayLike, noise: npt.ArrayLike, thresholds: Flo
     relevant = np.asarray(relevant, dtype=np.float64)
     noise = np.asarray(noise, dtype=np.float64)
     width = pooled_range(relevant, noise)
-    n = len(relevant)
-    miss = Smoothed.fit(relevant, pooled_range=width, normal_weight=10.0 / (10.0 + n)).below(thresholds)
-    kept = 1.0 - Smoothed.fit(noise, pooled_range=width, normal_weight=0.0).below(thresholds)
+    miss = Smoothed.fit(relevant, pooled_range=width, shape=RELEVANT_SHAPE, worth=RELEVANT_WORTH).below(thresholds)
+    kept = 1.0 - Smoothed.fit(noise, pooled_range=width, shape=NOISE_SHAPE, worth=NOISE_WORTH).below(thresholds)
     return costs.miss_weight * miss + costs.false_weight * kept
 
 
@@ -56,7 +64,8 @@ def empirical_cost(relevant: npt.ArrayLike, noise: npt.ArrayLike, threshold: flo
 def pick(relevant: npt.ArrayLike, noise: npt.ArrayLike, costs: Costs) -> tuple[float, float]:
     """Pick the threshold of least smoothed cost.
 
-    Where a miss weighs more than a false answer, the lowest threshold of the flat part around the minimum is taken.
+    Where a miss weighs more than a false answer, the lowest threshold of the flat part around the minimum is taken. In
+    a gap that is wide for the number of queries, the threshold stands in the gap whatever the smoothed tails say.
 
     Returns
     -------
@@ -70,10 +79,49 @@ def pick(relevant: npt.ArrayLike, noise: npt.ArrayLike, costs: Costs) -> tuple[f
     grid = np.linspace(low - reach, high + reach, GRID)
     cost = smoothed_cost(relevant, noise, grid, costs)
     best = int(np.argmin(cost))
-    if costs.miss_weight > costs.false_weight:
-        outside = np.flatnonzero(cost[:best] > cost[best] + FLAT * costs.false_weight)
+    slack = FLAT * (costs.miss_weight - costs.false_weight)
+    if slack > 0:
+        outside = np.flatnonzero(cost[:best] > cost[best] + slack)
         best = int(outside[-1]) + 1 if len(outside) else 0
-    return float(grid[best]), float(cost[best])
+    lowest = _lowest_in_gap(relevant, noise)
+    if lowest is None or lowest <= grid[best]:
+        return float(grid[best]), float(cost[best])
+    return lowest, float(smoothed_cost(relevant, noise, np.array([lowest]), costs)[0])
+
+
+def _lowest_in_gap(relevant: Floats, noise: Floats) -> float | None:
+    """Least threshold in a gap between the scored extremes that is wide enough to be believed; None without one.
+
+    Twenty queries have to be apart by a fifth of the distance between the medians, fifty by a tenth.
+    """
+    answers, far = relevant[np.isfinite(relevant)], noise[np.isfinite(noise)]
+    if len(answers) == 0 or len(far) == 0:
+        return None
+    gap = float(answers.min() - far.max())
+    if gap <= 0:
+        return None
+    apart = float(np.median(answers) - np.median(far))
+    if gap < BELIEVED / (BELIEVED + len(answers)) * apart:
+        return None
+    return float(far.max()) + LOW_IN_GAP * gap
+
+
+def lowered(
+    threshold: float, bound: float | None, relevant: npt.ArrayLike, noise: npt.ArrayLike, costs: Costs
+) -> float:
+    """Go down to the bound of the certificate where that costs next to nothing; else stay.
+
+    Only where a miss weighs more than a false answer, and within `NEAR` of what it weighs more.
+
+    Examples
+    --------
+    >>> lowered(0.3, 0.29, [0.29, 0.5, 0.6], [0.1, 0.2], Costs()), lowered(0.3, None, [0.29], [0.1], Costs())
+    (0.29, 0.3)
+    """
+    if bound is None or not -np.inf < bound < threshold or costs.miss_weight <= costs.false_weight:
+        return threshold
+    here, there = smoothed_cost(relevant, noise, np.array([threshold, bound]), costs).tolist()
+    return bound if there <= here + NEAR * (costs.miss_weight - costs.false_weight) else threshold
 
 
 def between_scores(

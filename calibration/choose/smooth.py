@@ -1,24 +1,54 @@
 """Smoothed distribution functions: what a few scores say about the scores still to come."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
+from scipy.special import expit
 
 Floats = npt.NDArray[np.float64]
+Shape = Callable[[Floats], Floats]
+"""Distribution function of mean 0 and standard deviation 1."""
 
 EPANECHNIKOV_FACTOR = 2.2138
 """Bandwidth of the Epanechnikov kernel that smooths as much as a Gaussian one of bandwidth 1."""
 
 
-def bandwidth(values: Floats, pooled_range: float) -> float:
+def left_skewed(z: Floats) -> Floats:
+    """Gumbel distribution function for minima, standardised: its long tail lies to the left.
+
+    Examples
+    --------
+    >>> left_skewed(np.array([-2.0, 0.0, 2.0])).round(3).tolist()
+    [0.042, 0.43, 0.999]
+    """
+    below: Floats = -np.expm1(-np.exp(np.minimum(z * math.pi / math.sqrt(6.0) - np.euler_gamma, 50.0)))
+    return below
+
+
+def heavy_tailed(z: Floats) -> Floats:
+    """Logistic distribution function, standardised: more mass far out than a normal has.
+
+    Examples
+    --------
+    >>> heavy_tailed(np.array([-2.0, 0.0, 2.0])).round(3).tolist()
+    [0.026, 0.5, 0.974]
+    """
+    below: Floats = expit(z * math.pi / math.sqrt(3.0))
+    return below
+
+
+def bandwidth(values: Floats, pooled_range: float, n: int | None = None) -> float:
     """Rule-of-thumb bandwidth of a Gaussian kernel, at least 1 % of the pooled range of both bands.
 
     Parameters
     ----------
     values : ndarray
         Sorted.
+    n : int, optional
+        Size of the sample to be smoothed, where it is another one than `values`.
 
     Examples
     --------
@@ -26,19 +56,19 @@ def bandwidth(values: Floats, pooled_range: float) -> float:
     0.004
     """
     floor = 0.01 * pooled_range
-    n = len(values)
-    if n < 2:
+    size = len(values) if n is None else n
+    if len(values) < 2:
         return max(floor, 1e-9)
     spread = float(np.std(values, ddof=1))
     iqr = (_quantile_of_sorted(values, 0.75) - _quantile_of_sorted(values, 0.25)) / 1.34
     if iqr > 0:
         spread = min(spread, iqr)
-    return max(0.9 * spread * float(n**-0.2), floor, 1e-9)
+    return max(0.9 * spread * float(size**-0.2), floor, 1e-9)
 
 
 @dataclass(frozen=True)
 class Smoothed:
-    """A distribution function mixed of a kernel estimate and a fitted normal.
+    """A distribution function mixed of a kernel estimate and a fitted shape.
 
     Attributes
     ----------
@@ -48,33 +78,60 @@ class Smoothed:
         Share of observations that never had a score (minus infinity): they lie below every threshold.
     width : float
         Bandwidth on the Gaussian scale.
-    normal_weight : float
-        Weight of the fitted normal; the rest is the kernel's.
+    shape : callable
+        Standardised distribution function that is moved and scaled to the observations.
+    shape_weight : float
+        Weight of the fitted shape; the rest is the kernel's.
     """
 
     values: Floats
     missing_share: float
     width: float
-    normal_weight: float
+    shape: Shape
+    shape_weight: float
 
     @classmethod
-    def fit(cls, values: npt.ArrayLike, *, pooled_range: float, normal_weight: float) -> "Smoothed":
-        """Fit to observations, of which minus infinity means "never a candidate"."""
+    def fit(cls, values: npt.ArrayLike, *, pooled_range: float, shape: Shape, worth: float) -> "Smoothed":
+        """Fit to observations, of which minus infinity means "never a candidate".
+
+        Parameters
+        ----------
+        worth : float
+            How many observations the shape is worth: among n its weight is worth / (worth + n).
+        """
         array = np.asarray(values, dtype=np.float64)
         finite = np.sort(array[np.isfinite(array)])
         missing = 1.0 - len(finite) / len(array) if len(array) else 0.0
-        return cls(finite, missing, bandwidth(finite, pooled_range), normal_weight)
+        return cls(finite, missing, bandwidth(finite, pooled_range), shape, shape_weight(worth, len(finite)))
 
     def below(self, thresholds: Floats) -> Floats:
         """Probability that a new observation lies below each threshold."""
         if len(self.values) == 0:
             return np.full(thresholds.shape, self.missing_share)
         smooth = _kernel_below(self.values, thresholds, self.width * EPANECHNIKOV_FACTOR)
-        if self.normal_weight > 0:
+        if self.shape_weight > 0:
             spread = max(float(np.std(self.values, ddof=1)) if len(self.values) > 1 else 0.0, self.width)
-            fitted = ndtr((thresholds - float(np.mean(self.values))) / spread)
-            smooth = self.normal_weight * fitted + (1.0 - self.normal_weight) * smooth
+            fitted = self.shape((thresholds - float(np.mean(self.values))) / spread)
+            smooth = self.shape_weight * fitted + (1.0 - self.shape_weight) * smooth
         return self.missing_share + (1.0 - self.missing_share) * smooth
+
+
+def shape_weight(worth: float, n: float) -> float:
+    """Weight of a fitted shape beside the kernel of n observations; 0 without any.
+
+    Examples
+    --------
+    >>> shape_weight(20, 20), shape_weight(0, 5)
+    (0.5, 0.0)
+    """
+    return worth / (worth + n) if worth > 0 else 0.0
+
+
+def kernel_steps(values: Floats, thresholds: Floats, h: float) -> Floats:
+    """Contribution of every value to the kernel estimate at every threshold, shape (values, thresholds)."""
+    u = np.clip((thresholds[None, :] - values[:, None]) / h, -1.0, 1.0)
+    steps: Floats = 0.5 + 0.75 * u - 0.25 * u**3
+    return steps
 
 
 def _kernel_below(values: Floats, thresholds: Floats, h: float) -> Floats:

@@ -1,6 +1,7 @@
 """From Scores and labels to a Calibration: bands, gap, floor, cap, rates, policies; no file, database or model."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from ..choose import (
     as_chooser,
     choose_floor,
     choose_top_k,
+    covering,
     cross_fit,
     empirical_cost,
     folds_along,
@@ -64,7 +66,9 @@ def analyse(
     in_sample = apply(choice.floor)
     held_out = None
     if choice.floor is not None and choice.held_out is not None:
-        held_out = apply(held_out_floors(table, bands, choice.held_out, seed=params.seed))
+        unseen = apply(held_out_floors(table, bands, choice.held_out, seed=params.seed))
+        rates = {name: covering(in_sample.rates[name], rate) for name, rate in unseen.rates.items()}
+        held_out = replace(unseen, rates=rates)
     return Calibration(
         name=name,
         params=params,

@@ -5,8 +5,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from calibration.choose import Costs, between_scores, empirical_cost, pick, smoothed_cost
-from calibration.choose.rule import FLAT, GRID, MARGIN
+from calibration.choose import (
+    Costs,
+    Recommendation,
+    between_scores,
+    choose_floor,
+    empirical_cost,
+    pick,
+    smoothed_cost,
+)
+from calibration.choose.rule import FLAT, GRID, MARGIN, NEAR, lowered
 
 scores_of = st.lists(st.floats(0.0, 1.0), max_size=40)
 
@@ -75,15 +83,36 @@ def test_the_pick_is_a_minimum_or_the_low_end_of_the_flat_part(
     reach = 0.15 * float(np.ptp(pooled))
     grid = np.linspace(pooled.min() - reach, pooled.max() + reach, GRID)
     curve = smoothed_cost(relevant, noise, grid, costs)
-    slack = FLAT * costs.false_weight if costs.miss_weight > costs.false_weight else 0.0
-    assert curve.min() <= cost <= curve.min() + slack + 1e-12
+    slack = max(0.0, FLAT * (costs.miss_weight - costs.false_weight))
     assert smoothed_cost(relevant, noise, np.array([threshold]), costs)[0] == pytest.approx(cost)
+    gap = min(relevant) - max(noise)
+    if threshold == max(noise) + 0.1 * gap:
+        assert gap >= 5 / (5 + len(relevant)) * (np.median(relevant) - np.median(noise))
+        return
+    assert curve.min() <= cost <= curve.min() + slack + 1e-12
     if slack == 0.0:
         assert threshold == grid[np.argmin(curve)]
     else:  # nothing between it and the minimum is worse, what lies just below is
         at = int(np.flatnonzero(grid == threshold)[0])
         assert (curve[at : int(np.argmin(curve)) + 1] <= curve.min() + slack).all()
         assert at == 0 or curve[at - 1] > curve.min() + slack
+
+
+@pytest.mark.parametrize("pair", [(1, 1), (3, 1), (10, 1), (1, 3)])
+def test_in_a_gap_that_is_wide_for_the_number_of_queries_the_floor_stands_in_the_gap(pair: tuple[float, float]) -> None:
+    rng = np.random.default_rng(6)
+    for n in (5, 20, 50):
+        relevant, noise = rng.uniform(0.0, 0.3, n), rng.uniform(-1.3, -1.0, 40)
+        wide = 5 / (5 + n) * float(np.median(relevant) - np.median(noise))  # the bands are wide apart: it moves little
+        noise += relevant.min() - noise.max() - 1.3 * wide
+        assert noise.max() < pick(relevant, noise, Costs(*pair))[0] < relevant.min()
+
+
+def test_in_a_narrow_gap_heavy_misses_pull_the_floor_below_it() -> None:
+    rng = np.random.default_rng(7)
+    relevant, noise = rng.normal(0.5, 0.1, 10), rng.normal(0.2, 0.04, 40)
+    noise = noise + relevant.min() - noise.max() - 0.01
+    assert pick(relevant, noise, Costs(10, 1))[0] < noise.max()
 
 
 def test_a_heavier_miss_never_raises_the_floor() -> None:
@@ -102,3 +131,32 @@ def test_the_scale_of_scores_does_not_matter() -> None:
     here = pick(relevant, noise, Costs())[0]
     there = pick(20 * relevant - 7, 20 * noise - 7, Costs())[0]
     assert there == pytest.approx(20 * here - 7, abs=1e-9)
+
+
+def test_a_floor_goes_down_to_the_bound_of_its_certificate_only_where_that_is_cheap() -> None:
+    rng = np.random.default_rng(5)
+    relevant, noise, costs = rng.normal(0.55, 0.08, 50), rng.normal(0.3, 0.06, 100), Costs()
+    threshold, cost = pick(relevant, noise, costs)
+    grid = np.linspace(threshold - 0.15, threshold, 40)
+    rise = smoothed_cost(relevant, noise, grid, costs) - cost
+    for bound, price in zip(grid.tolist(), rise.tolist(), strict=True):
+        found = lowered(threshold, bound, relevant, noise, costs)
+        assert found == (bound if price <= NEAR * (1.5 - 0.5) else threshold)
+    assert rise.max() > NEAR > rise[-2]
+    assert lowered(threshold, threshold + 0.1, relevant, noise, costs) == threshold
+    assert lowered(threshold, threshold - 1e-4, relevant, noise, Costs(1, 3)) == threshold
+
+
+def test_a_lowered_floor_is_certified_and_says_from_where() -> None:
+    rng = np.random.default_rng(0)
+    seen = 0
+    for seed in range(30):
+        relevant, noise = rng.normal(0.5, 0.1, 50), rng.normal(0.3, 0.05, 100)
+        found = choose_floor(relevant, noise, permutations=49, seed=seed)
+        if isinstance(found, Recommendation) and found.lowered_from is not None:
+            seen += 1
+            assert found.floor < found.lowered_from
+            assert found.status == "certified"
+            assert found.certificate.bound is not None
+            assert found.floor < found.certificate.bound
+    assert seen > 0

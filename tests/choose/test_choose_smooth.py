@@ -4,9 +4,16 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from scipy.stats import norm
+from scipy.stats import gumbel_l, logistic
 
-from calibration.choose.smooth import EPANECHNIKOV_FACTOR, Smoothed, bandwidth
+from calibration.choose.smooth import (
+    EPANECHNIKOV_FACTOR,
+    Smoothed,
+    bandwidth,
+    heavy_tailed,
+    kernel_steps,
+    left_skewed,
+)
 
 values_of = st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=60)
 
@@ -21,7 +28,7 @@ def directly(values: np.ndarray, thresholds: np.ndarray, h: float) -> np.ndarray
 @given(values_of)
 def test_the_kernel_estimate_equals_a_direct_evaluation_rises_and_stays_in_0_1(values: list[float]) -> None:
     array = np.array(values)
-    smoothed = Smoothed.fit(array, pooled_range=float(np.ptp(array)), normal_weight=0.0)
+    smoothed = Smoothed.fit(array, pooled_range=float(np.ptp(array)), shape=left_skewed, worth=0.0)
     grid = np.linspace(-9.0, 9.0, 601)
     found = smoothed.below(grid)
     assert found == pytest.approx(directly(array, grid, smoothed.width * EPANECHNIKOV_FACTOR), abs=1e-8)
@@ -34,10 +41,11 @@ def test_the_kernel_estimate_equals_a_direct_evaluation_rises_and_stays_in_0_1(v
 def test_the_mixture_is_the_weighted_sum_and_missing_values_lie_below_everything() -> None:
     values = np.array([0.3, 0.4, 0.5, -np.inf])
     grid = np.array([-5.0, 0.4, 5.0])
-    parts = [Smoothed.fit(values, pooled_range=0.2, normal_weight=weight).below(grid) for weight in (0.0, 0.3, 1.0)]
-    assert parts[1] == pytest.approx(0.7 * parts[0] + 0.3 * parts[2])
+    worths = (0.0, 3.0, 3e9)  # beside the three scored values: weights 0, a half, 1
+    parts = [Smoothed.fit(values, pooled_range=0.2, shape=left_skewed, worth=worth).below(grid) for worth in worths]
+    assert parts[1] == pytest.approx(0.5 * parts[0] + 0.5 * parts[2])
     assert parts[0] == pytest.approx([0.25, 0.25 + 0.75 * 0.5, 1.0])
-    assert parts[2][1] == pytest.approx(0.25 + 0.75 * norm.cdf(0.4, 0.4, 0.1))
+    assert parts[2][1] == pytest.approx(0.25 + 0.75 * left_skewed(np.zeros(1))[0])
 
 
 @given(values_of, st.floats(0.0, 2.0))
@@ -53,5 +61,19 @@ def test_the_bandwidth_is_the_rule_of_thumb_with_a_lower_end(values: list[float]
 
 
 def test_equal_values_smooth_to_a_step_not_to_an_error() -> None:
-    smoothed = Smoothed.fit(np.full(3, 0.47), pooled_range=0.27, normal_weight=0.5)
+    smoothed = Smoothed.fit(np.full(3, 0.47), pooled_range=0.27, shape=heavy_tailed, worth=3.0)
     assert smoothed.below(np.array([0.2, 0.47, 0.7])) == pytest.approx([0.0, 0.5, 1.0])
+
+
+@pytest.mark.parametrize(("shape", "family"), [(left_skewed, gumbel_l), (heavy_tailed, logistic)])
+def test_shapes_are_the_standardised_families(shape: object, family: object) -> None:
+    mean, variance = family.stats()  # type: ignore[attr-defined]
+    z = np.linspace(-60.0, 60.0, 241)
+    expected = family.cdf(z * np.sqrt(variance) + mean)  # type: ignore[attr-defined]
+    assert shape(z) == pytest.approx(expected, abs=1e-12)  # type: ignore[operator]
+
+
+@given(values_of)
+def test_the_steps_of_all_values_average_to_the_kernel_estimate(values: list[float]) -> None:
+    array, grid = np.array(values), np.linspace(-2.0, 2.0, 41)
+    assert kernel_steps(array, grid, 0.3).mean(axis=0) == pytest.approx(directly(array, grid, 0.3))

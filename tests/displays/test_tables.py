@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import made_calibrations
+import numpy as np
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 from made_calibrations import made
 
+from calibration.choose.ceiling import Ceiling
 from calibration.choose.rates import proportion
 from calibration.displays import (
     AnswerDisplay,
@@ -44,10 +46,13 @@ def test_the_answer_states_the_promise_with_its_denominators(drawn: Calibration)
     said = AnswerDisplay(drawn).caption
     assert f"At {drawn.floor!r} and K = {drawn.top_k.value}, {hit.numerator} of the 100 answerable questions" in said
     assert f"kept {unseen.numerator} of 100 unseen ones [{unseen.low:.0%}".removesuffix("%") in said
+    rates = drawn.in_sample.rates
+    refused = {name: rate.denominator - rate.numerator for name, rate in rates.items() if name.startswith("false")}
     assert (
-        "Refused: 25 of 25 off-topic questions; 60 of 60 off-topic probe questions; 4 of 25 on-topic questions whose"
-        in said
-    )
+        f"Refused: {refused['false_answer_rate_off_topic']:g} of 25 off-topic questions; "
+        f"{refused['false_answer_rate_probes']:g} of 60 off-topic probe questions; "
+        f"{refused['false_answer_rate_missing_answer']:g} of 25 on-topic questions whose"
+    ) in said
     assert "Redo when the model, the chunking or the corpus changes." in said
     assert "certified" in said
 
@@ -82,8 +87,11 @@ def test_a_floor_of_zero_is_shown_as_zero(three_hits: Calibration) -> None:
 
 
 def test_redo_names_the_corpus_size_the_ceiling_gives(three_hits: Calibration) -> None:
-    grown = replace(three_hits, facts={"ceiling": {"holds_until": 12000}})
-    assert "passes 12,000 passages" in AnswerDisplay(grown).caption
+    # 0.1 below the floor and rising by 0.1 per tenfold corpus: reached at ten times the size
+    floor = three_hits.floor
+    ceiling = Ceiling(floor - 0.1, 1200, np.array([1200]), np.array([floor - 0.1]), 0.1, 0.08, 0.12)
+    assert "passes about 12,000 passages" in AnswerDisplay(replace(three_hits, ceiling=ceiling)).caption
+    assert "passages" not in AnswerDisplay(replace(three_hits, ceiling=None)).redo
 
 
 def test_rates_stand_beside_each_other(drawn: Calibration) -> None:
