@@ -22,7 +22,11 @@ def plan(
     ] = 0.9,
     as_json: o.AsJson = False,
 ) -> None:
-    """Say what 10, 20, 50 or 100 labelled queries can and cannot show, before anyone labels."""
+    """Say what a number of labels can show.
+
+    For 10, 20, 50 and 100 labelled queries, or the numbers given: which hit rate they can certify, how wide a reported
+    rate would be, how far the floor itself would move, and which loss a later check could see; before anyone labels.
+    """
     from dataclasses import asdict
 
     from ..choose.plan import SIZES

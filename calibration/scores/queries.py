@@ -94,6 +94,8 @@ def _best(rows: pd.DataFrame, similarity: str, doc: str, rank: str | None = None
     Among near ties the first in rank is the one a cap keeps, though another may score higher by less than rounding.
     """
     scored = rows[rows["similarity"].notna()]
+    if rank is None:  # only the highest of each query need sorting
+        scored = scored[scored["similarity"] == scored.groupby("query_id")["similarity"].transform("max")]
     by = ["similarity", "doc_id"] if rank is None else ["rank", "similarity", "doc_id"]
     ordered = scored.sort_values(by, ascending=[name != "similarity" for name in by], na_position="last")
     best = ordered.drop_duplicates("query_id")

@@ -12,7 +12,7 @@ import pandas as pd
 from ..contract import ScoreContract, check_floor_in_range
 from ..labels import Labels
 from ..params import RunParams
-from ..scores import Scores, scores_from_candidates
+from ..scores import Scores, document_labels, scores_from_candidates
 from . import stage
 from .analyse import analyse
 from .facts import run_facts
@@ -119,6 +119,7 @@ def _score_file(params: RunParams, path: Path) -> Pulled:
         queries=None if params.queries is None else Path(params.queries),
         answerability_by_kind=params.answerability_by_kind,
     )
+    labels = document_labels(labels, candidates)
     contract = ScoreContract(
         metric=params.metric, threshold_inclusive=params.inclusive, embedding_version=params.model_value or "undeclared"
     )

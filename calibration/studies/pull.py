@@ -90,7 +90,8 @@ def _scores(
     everything = summaries.everything()
     top = summaries.top()
     judged = with_ranks(labels.qrels, summaries.judged(), top if everything is None else everything)
-    check_direction(judged, labels.rel_level, contract)
+    lengths = dict(zip(summaries.query_ids, summaries.scored.tolist(), strict=True))
+    check_direction(judged, labels.rel_level, contract, lengths)
     return Scores(
         contract=contract,
         query_ids=summaries.query_ids,

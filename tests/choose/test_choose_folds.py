@@ -176,3 +176,14 @@ def test_one_need_in_eight_wordings_is_one_query() -> None:
     assert found.caveats[0].startswith(
         "1 best relevant and 30 noise similarities (paraphrases counted once) are too few"
     )
+
+
+def test_a_clean_gap_between_paraphrased_needs_is_never_refused() -> None:
+    rng = np.random.default_rng(24)
+    for seed in range(10):
+        groups = np.repeat(np.arange(10), 2).astype(str)
+        relevant = rng.uniform(0.5, 0.8, 10)[np.repeat(np.arange(10), 2)] + rng.normal(0, 0.01, 20)
+        found = choose_floor(
+            relevant, rng.uniform(0.05, 0.3, 30), groups=groups, permutations=49, resamples=0, seed=seed
+        )
+        assert found.floor is not None, found

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import jsonschema
@@ -66,9 +67,14 @@ CASES = {
 STATUS = {"certified": "certified", "none": "none", "no noise": "none", "one query": "none", "nothing scored": "none"}
 
 
+@cache
+def of_case(name: str) -> Calibration:
+    return CASES[name]()
+
+
 @pytest.fixture(params=CASES)
 def case(request: pytest.FixtureRequest) -> tuple[str, Calibration]:
-    return request.param, CASES[request.param]()
+    return request.param, of_case(request.param)
 
 
 def numbers(value: Any) -> Iterator[float]:
@@ -122,7 +128,7 @@ def test_the_records_are_one_per_labelled_query_without_text(case: tuple[str, Ca
 
 
 def test_the_certificate_is_the_one_the_status_speaks_of() -> None:
-    document = recommendation_document(CASES["certified"]())
+    document = recommendation_document(of_case("certified"))
     assert document["certificate"] == document["certificate"] | {"n": 40, "needed": 22, "top_k": 3, "certified": True}
     assert document["floor"] <= document["certificate"]["bound"]
     assert "With 90% confidence at least 90% of such queries" in document["reason"]

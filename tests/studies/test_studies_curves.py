@@ -45,8 +45,7 @@ def drawn(
 
 
 @pytest.mark.parametrize("inclusive", [True, False])
-@pytest.mark.parametrize("unjudged", ["unknown", "nonrelevant"])
-@pytest.mark.parametrize("off_topic", [0, 3])
+@pytest.mark.parametrize(("unjudged", "off_topic"), [("unknown", 3), ("nonrelevant", 0)])
 @pytest.mark.parametrize("top_k", [1, 3, 20])
 def test_every_rate_of_the_curves_is_that_of_the_outcome_at_this_floor(
     inclusive: bool, unjudged: str, off_topic: int, top_k: int

@@ -179,7 +179,7 @@ def world(judged: dict[tuple[str, str], int], table: dict[tuple[str, str], float
     return labels_of(KINDS, [*qrels, ("a1", "good", 1), ("a2", "good", 1)]), rows
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=15)
 @given(grades, tables, st.floats(-0.5, 1.0), st.floats(-0.5, 1.0), st.integers(1, 4))
 def test_recall_coverage_and_hits_never_rise_with_the_floor(
     judged: dict[tuple[str, str], int], table: dict[tuple[str, str], float], one: float, other: float, top_k: int
@@ -195,7 +195,7 @@ def test_recall_coverage_and_hits_never_rise_with_the_floor(
             assert rate.value is None or 0.0 <= rate.low <= rate.value + 1e-12 <= rate.high + 1e-9 <= 1.0 + 2e-9, name
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(grades, tables, st.floats(-0.5, 1.0), st.integers(1, 4), st.integers(0, 99))
 def test_the_order_of_rows_changes_nothing(
     judged: dict[tuple[str, str], int], table: dict[tuple[str, str], float], floor: float, top_k: int, seed: int
@@ -209,7 +209,7 @@ def test_the_order_of_rows_changes_nothing(
     assert one.recall_by_grade == other.recall_by_grade
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(grades, tables, st.floats(-0.5, 1.0), st.floats(-0.5, 1.0))
 def test_an_unjudged_document_leaves_judged_only_measures_as_they_are(
     judged: dict[tuple[str, str], int], table: dict[tuple[str, str], float], floor: float, score: float
@@ -222,7 +222,7 @@ def test_an_unjudged_document_leaves_judged_only_measures_as_they_are(
     assert after.recall_by_grade == before.recall_by_grade
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(grades, tables, st.floats(-0.5, 1.0), st.integers(1, 4))
 def test_hits_misses_and_causes_add_up(
     judged: dict[tuple[str, str], int], table: dict[tuple[str, str], float], floor: float, top_k: int
