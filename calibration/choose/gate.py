@@ -35,6 +35,10 @@ def permutation_gate(
     that paraphrases of one need count as the one piece of evidence they are. Queries without a score on either side
     keep their side: they say nothing about where scores lie.
 
+    Where a false answer weighs more than a miss, refusing everything is the better constant while no floor accepts
+    everything, the dearest of all. There the gain is the mean of that at the asked and that at equal weights, which
+    sees bands that differ where next to nothing can be saved over refusing everything.
+
     Returns
     -------
     gate, held out
@@ -89,10 +93,15 @@ def _gains(relevant: Floats, noise: Floats, sides: Floats, costs: Costs) -> Floa
     answered, heard = n / len(relevant), m / len(noise)  # shares that have a score, which no labelling changes
     miss = _below(values, sides, grid, bandwidth(ordered, reach, n), RELEVANT_SHAPE, RELEVANT_WORTH)
     refused = _below(values, 1.0 - sides, grid, bandwidth(ordered, reach, m), NOISE_SHAPE, NOISE_WORTH)
-    cost = costs.miss_weight * (1.0 - answered + answered * miss) + costs.false_weight * heard * (1.0 - refused)
-    accept_all = costs.miss_weight * (1.0 - answered) + costs.false_weight * heard
-    gains: Floats = min(accept_all, costs.miss_weight) - cost.min(axis=1)
-    return gains
+    misses, false_answers = 1.0 - answered + answered * miss, heard * (1.0 - refused)
+
+    def gains(false_weight: float) -> Floats:
+        accept_all = costs.miss_weight * (1.0 - answered) + false_weight * heard
+        least: Floats = (costs.miss_weight * misses + false_weight * false_answers).min(axis=1)
+        return min(accept_all, costs.miss_weight) - least
+
+    asked = gains(costs.false_weight)
+    return asked if costs.false_weight <= costs.miss_weight else (asked + gains(costs.miss_weight)) / 2.0
 
 
 def _below(values: Floats, members: Floats, grid: Floats, width: float, shape: Shape, worth: float) -> Floats:
