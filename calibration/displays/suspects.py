@@ -8,7 +8,7 @@ from .base import TableDisplay
 from .tables import table_html
 from .texts import counted
 
-SHOWN = 20
+SHOWN = 12
 
 
 class SuspectsDisplay(TableDisplay):
@@ -38,4 +38,7 @@ class SuspectsDisplay(TableDisplay):
         if len(self.frame()) == 0:
             return []
         note = f"The first {SHOWN} of {len(self.frame())}." if len(self.frame()) > SHOWN else ""
-        return [table_html(self.frame().head(SHOWN), self.title, note=note)]
+        shown = (
+            self.frame().head(SHOWN).rename(columns={"query_id": "query", "doc_id": "passage", "relevance": "grade"})
+        )
+        return [table_html(shown, self.title, note=note)]

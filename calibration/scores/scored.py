@@ -115,7 +115,9 @@ def _stand_high(relevant: pd.DataFrame, lengths: Mapping[str, int] | None) -> bo
     """Tell whether relevant passages stand, on average, in the upper half of the lists they are in."""
     if lengths is None:
         return False
-    standing = relevant["rank"].astype("float64") / relevant["query_id"].map(lengths)
+    # 0 is first and 1 is last; who is alone in a list is first
+    places = relevant["query_id"].map(lengths).astype("float64") - 1.0
+    standing = (relevant["rank"].astype("float64") - 1.0) / places.clip(lower=1.0)
     return bool(standing.fillna(1.0).mean() <= 0.5)
 
 

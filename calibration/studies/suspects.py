@@ -50,7 +50,7 @@ def _noise_like_answers(scores: Scores, labels: Labels, best: npt.NDArray[np.flo
     excess = noise["similarity"].to_numpy(dtype=np.float64) - bar
     rows = noise[excess > 0]
     suspected: pd.DataFrame = rows.assign(
-        why="judged not relevant, but scores far above every relevant passage of the query and like a typical answer",
+        why="judged wrong, scores far above every answer",
         excess=excess[excess > 0],
     ).astype({"relevance": "Int64"})
     return suspected
@@ -65,7 +65,7 @@ def _answers_like_noise(bands: Bands, typical: float) -> pd.DataFrame:
             "doc_id": band.doc_ids[low],
             "relevance": pd.array([pd.NA] * int(low.sum()), dtype="Int64"),
             "similarity": band.similarity[low],
-            "why": "the query's best answer, but scores below the median of off-topic queries' best matches",
+            "why": "best answer, scores below the median noise",
             "excess": typical - band.similarity[low],
         }
     )
@@ -80,7 +80,7 @@ def _off_topic_like_answers(bands: Bands, typical: float) -> pd.DataFrame:
             "doc_id": band.doc_ids[high],
             "relevance": pd.array([pd.NA] * int(high.sum()), dtype="Int64"),
             "similarity": band.similarity[high],
-            "why": "said to be off-topic, but its best match scores like a typical answer",
+            "why": "off-topic, scores like a typical answer",
             "excess": band.similarity[high] - typical,
         }
     )
