@@ -5,8 +5,8 @@ from markupsafe import Markup
 
 from ..studies.model import Calibration
 from .base import TableDisplay
-from .tables import table_html
-from .texts import exact, listing, shorten
+from .tables import Cell, table_html
+from .texts import exact, is_missing, listing, short, shorten
 
 COLUMNS = ["kind", "n", "own_floor", "pooled_floor", "gain", "standard_error", "recommended", "needed", "reason"]
 
@@ -29,19 +29,20 @@ class SegmentsDisplay(TableDisplay):
         )
 
     def matrix(self) -> pd.DataFrame:
-        """Return what each kind's floor does to the others: floor_of, floor, and per kind hits and false answers."""
+        """Return what each kind's floor does to the others: floor_of, floor, and a cell of counts per kind."""
         segments = self.calibration.segments
         if segments is None:
             return pd.DataFrame(columns=["floor_of", "floor"])
-        names = [segment.name for segment in segments.segments]
+        names = [*(segment.name for segment in segments.segments), "all (recommended)"]
+        floors = [*segments.floors, self.calibration.floor]
         rows = []
-        for i, (name, floor) in enumerate(
-            zip([*names, "all (recommended)"], [*segments.floors, self.calibration.floor], strict=True)
-        ):
+        for i, (name, floor) in enumerate(zip(names, floors, strict=True)):
             row: dict[str, object] = {"floor_of": name, "floor": floor}
             for j, segment in enumerate(segments.segments):
-                row[f"{segment.name}: kept"] = f"{segments.hits[i, j]} of {segment.n}"
-                row[f"{segment.name}: false"] = f"{segments.false_answers[i, j]} of {segment.n_noise}"
+                kept, false = segments.hits[i, j], segments.false_answers[i, j]
+                row[segment.name] = Cell(
+                    f"{kept} of {segment.n} kept", False, f"{false} of {segment.n_noise} false answers"
+                )
             rows.append(row)
         return pd.DataFrame(rows)
 
@@ -62,8 +63,22 @@ class SegmentsDisplay(TableDisplay):
     def _tables(self) -> list[Markup]:
         if self.calibration.segments is None:
             return []
-        headers = {"own_floor": "own floor", "pooled_floor": "pulled toward the global one", "gain": "saved per query"}
-        return [
-            table_html(self.frame(), self.title, headers=headers),
-            table_html(self.matrix(), "What each kind's floor does to the others", headers={"floor_of": "floor of"}),
-        ]
+        frame = self.frame()
+        shown = pd.DataFrame(
+            {
+                "kind": frame["kind"],
+                "queries": frame["n"],
+                "own floor": frame["own_floor"],
+                "pulled to the global one": frame["pooled_floor"],
+                "saved per unseen query": [
+                    None if is_missing(gain) else f"{short(gain)} ± {short(error)}"
+                    for gain, error in zip(frame["gain"], frame["standard_error"], strict=True)
+                ],
+                "pays": frame["recommended"],
+                "queries to settle it": frame["needed"],
+            }
+        )
+        matrix = table_html(
+            self.matrix(), "What each kind's floor does to the others", headers={"floor_of": "floor of"}
+        )
+        return [table_html(shown, self.title, note="Saved: mean ± standard error, paired by query."), matrix]
