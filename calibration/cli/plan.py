@@ -9,17 +9,19 @@ from . import options as o
 if TYPE_CHECKING:
     from ..choose.plan import Plan, PlanRow
 
+TARGET, CONFIDENCE = 0.9, 0.9
+
 
 def plan(
     n: Annotated[
         list[int] | None, typer.Option("--n", min=1, help="number of answerable queries; may be given several times")
     ] = None,
     target: Annotated[
-        float, typer.Option("--target", parser=o.number, help="hit rate to certify", metavar="SHARE")
-    ] = 0.9,
+        float | None, typer.Option("--target", parser=o.number, help="hit rate to certify; 0.9", metavar="SHARE")
+    ] = None,
     confidence: Annotated[
-        float, typer.Option("--confidence", parser=o.number, help="of the certificate", metavar="SHARE")
-    ] = 0.9,
+        float | None, typer.Option("--confidence", parser=o.number, help="of the certificate; 0.9", metavar="SHARE")
+    ] = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Say what a number of labels can show.
@@ -34,9 +36,13 @@ def plan(
     from ..errors import ParameterError
     from ..result import dumps
 
-    for name, share in (("target", target), ("confidence", confidence)):
-        if not 0 < share < 1:
-            raise ParameterError(f"{name} is {share:g}, expected a share between 0 and 1.")
+    # not as the options' defaults: those would go through the parser of texts
+    target = TARGET if target is None else target
+    confidence = CONFIDENCE if confidence is None else confidence
+    shares = {"target": target, "confidence": confidence}
+    wrong = [f"{name} is {share:g}" for name, share in shares.items() if not 0 < share < 1]
+    if wrong:
+        raise ParameterError(f"{' and '.join(wrong)}; expected shares between 0 and 1, both excluded.")
     found = make_plan(tuple(n) if n else SIZES, target=target, confidence=confidence)
     typer.echo(dumps(asdict(found)) if as_json else _text(found))
 
