@@ -68,7 +68,9 @@ def test_stdout_is_data_and_stderr_is_progress(finished) -> None:
         floor = document(finished.folder / model)["floor"]
         assert re.search(rf"^{model} +floor {floor} +top-K \d+", said.stdout, re.MULTILINE)
         assert f"runs/{{a}} b/{model}/report.html" in said.stdout
-        assert f"{model}: embed passages: 24 texts\n" in said.stderr
+        # another test may have left the scores of this model in the cache they share
+        stages = (f"{model}: embed passages: 24 texts\n", f"{model}: scores of the same inputs found")
+        assert any(stage in said.stderr for stage in stages)
     assert re.search(r"^seconds .*scores wordllama \d+\.\d", said.stdout, re.MULTILINE)
     assert "notebooks and reports: 2 models\n" in said.stderr
     assert "embed" not in said.stdout

@@ -1,5 +1,7 @@
 """A run that is killed or cancelled at any point: the same command then gives the same result, and leaves nothing."""
 
+import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -131,6 +133,15 @@ def running(cache: Path) -> bool:
         return False
 
 
+def unmarked_or_whole(folder: Path) -> bool:
+    """Whether a folder has no manifest, or one that every file agrees with."""
+    manifest = folder / "run.json"
+    if not manifest.exists():
+        return True
+    files = json.loads(manifest.read_text(encoding="utf-8"))["files"]
+    return all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest for name, digest in files.items())
+
+
 def test_kill_9_at_every_stage_then_the_same_command_gives_the_same_result(
     world: Path, arguments: tuple[str, ...], finished
 ) -> None:
@@ -139,10 +150,11 @@ def test_kill_9_at_every_stage_then_the_same_command_gives_the_same_result(
         with Victim(arguments, world, cache) as victim:
             victim.wait_for(stage)
             code, out, _ = victim.end(signal.SIGKILL)
-        assert (code, out) == (-signal.SIGKILL, ""), stage
+        # the last stage is a matter of milliseconds, so there the kill may come after the end
+        assert (code, out) == (-signal.SIGKILL, "") or (stage is files_are_published and code == 0), stage
         assert gone(victim.children), stage
         assert no_server_is_left(cache), stage
-        assert not (world / "out" / "minilm" / "run.json").exists(), "only a whole run has a manifest"
+        assert unmarked_or_whole(world / "out" / "minilm"), "only a whole run has a manifest"
     said = calibrate(*arguments, cwd=world, cache=cache)
     assert "embed" not in said.stderr.replace("nothing is embedded", ""), "vectors and scores were kept"
     assert settled(document(world / "out" / "minilm")) == settled(document(finished.folder / "minilm"))
