@@ -13,6 +13,7 @@ from ..errors import CalibrationError
 from ..params import RunParams
 from ..resources import cache_dir
 from .facts import versions
+from .vectors import users_table
 
 
 @dataclass(frozen=True)
@@ -102,23 +103,8 @@ def folder_size(path: Path) -> int:
 
 
 def _database(params: RunParams) -> tuple[dict[str, Any], list[str]]:
-    from ..sources.postgres import PostgresSource
-
-    source = PostgresSource(
-        params.dsn,
-        params.table or "",
-        id_column=params.id_column,
-        vector_column=params.vector_column,
-        document_column=params.document_column,
-        model_column=params.model_column,
-        where=params.where,
-        metric=params.metric,
-        model=(params.model_value or params.model) if params.model_column is not None else None,
-        service=params.service,
-        statement_timeout=float(params.statement_timeout),
-    )
     try:
-        found = source.preflight()
+        found = users_table(params).preflight()
     except CalibrationError as error:
         return {"error": str(error)}, [str(error)]
     facts = {

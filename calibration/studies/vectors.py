@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from ..sources.base import VectorSource
 from .inputs import Inputs, order_vectors, passage_texts, query_texts, require_model
 from .progress import Reporter
 from .pull import pull_scores, source_facts
+
+if TYPE_CHECKING:
+    from ..sources.postgres import PostgresSource
 
 Vectors = npt.NDArray[np.float32]
 
@@ -176,13 +179,13 @@ def _embedded(params: RunParams, inputs: Inputs, texts: _Texts, report: Reporter
         )
 
 
-def _database(params: RunParams, inputs: Inputs) -> tuple[VectorSource, Inputs]:
-    """Open the user's table, read-only, and check the judged passages against it."""
+def users_table(params: RunParams) -> "PostgresSource":
+    """Describe the user's table as a source; nothing connects yet."""
     from ..sources.postgres import PostgresSource
 
     if params.table is None:
         raise StoreError("a database needs `table`, the table with the vectors.")
-    source = PostgresSource(
+    return PostgresSource(
         params.dsn,
         params.table,
         id_column=params.id_column,
@@ -195,6 +198,11 @@ def _database(params: RunParams, inputs: Inputs) -> tuple[VectorSource, Inputs]:
         service=params.service,
         statement_timeout=float(params.statement_timeout),
     )
+
+
+def _database(params: RunParams, inputs: Inputs) -> tuple[VectorSource, Inputs]:
+    """Open the user's table, read-only, and check the judged passages against it."""
+    source = users_table(params)
     if params.document_column is None:
         judged = inputs.labels.qrels["doc_id"].unique().tolist()
         known = source.vectors_of(judged)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import made_calibrations
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,21 +21,6 @@ from calibration.displays import (
 from calibration.displays.lines import corners, wilson_band
 from calibration.displays.surface import _boxes
 from calibration.studies.model import Calibration
-
-
-@pytest.fixture
-def drawn() -> Calibration:
-    return made_calibrations.sample()
-
-
-@pytest.fixture
-def three_hits() -> Calibration:
-    return made_calibrations.three_hits()
-
-
-@pytest.fixture
-def nothing_relevant() -> Calibration:
-    return made_calibrations.nothing_relevant()
 
 
 def test_c74_equal_values_and_one_value_are_shown_as_dots(three_hits: Calibration) -> None:
