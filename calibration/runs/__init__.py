@@ -2,5 +2,7 @@
 
 from .invocation import ModelRun, Run, run
 from .notebook import declared_parameters, execute
+from .page import Page, PageRun, run_page
+from .session import session
 
-__all__ = ["ModelRun", "Run", "declared_parameters", "execute", "run"]
+__all__ = ["ModelRun", "Page", "PageRun", "Run", "declared_parameters", "execute", "run", "run_page", "session"]

@@ -7,16 +7,15 @@ import shutil
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
-from ..params import RunParams
 from ..result import dumps, write_text
-from ..studies.facts import command, public_parameters, versions
+from ..studies.facts import versions
 
 if sys.platform != "win32":
     import fcntl
@@ -58,34 +57,46 @@ def staging(out: Path) -> Iterator[Path]:
                 path.rmdir()
 
 
+def unstaged(staged: Path, out: str) -> Callable[[str], str]:
+    """Give a function that writes the folder of the run for the name of its staging folder in a text."""
+
+    def change(text: str) -> str:
+        return text.replace(f"{os.sep}{staged.name}", "").replace(staged.name, out)
+
+    return change
+
+
 def publish(
     staged: Path,
     folder: Path,
     files: Sequence[str],
     *,
     manifest: str,
-    params: RunParams,
     inputs: str,
-    facts: Mapping[str, Any],
+    about: Mapping[str, Any],
 ) -> None:
-    """Put finished files in place; the manifest goes away first and comes last, so a torn run is seen and repeated."""
+    """Put finished files in place; the manifest goes away first and comes last, so a torn run is seen and repeated.
+
+    Parameters
+    ----------
+    about : mapping
+        For the manifest: parameters, command and further facts, free of secrets.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / manifest).unlink(missing_ok=True)
     hashes = {}
     for name in files:
         hashes[name] = file_hash(staged / name)
         os.replace(staged / name, folder / name)
-    about = {
+    facts = {
         "schema_version": 1,
-        "parameters": public_parameters(params),
-        "command": command(params),
+        **about,
         "inputs": inputs,
         "files": hashes,
-        **facts,
         "versions": versions(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    write_text(folder / manifest, dumps(about) + "\n")
+    write_text(folder / manifest, dumps(facts) + "\n")
 
 
 def stands(folder: Path, inputs: str, files: Sequence[str], *, manifest: str) -> bool:
@@ -99,11 +110,11 @@ def stands(folder: Path, inputs: str, files: Sequence[str], *, manifest: str) ->
         return False
 
 
-def inputs_hash(params: RunParams, content: str | Sequence[str], notebook: Path) -> str:
+def inputs_hash(parameters: Mapping[str, Any], content: Any, notebook: Path) -> str:
     """Hash of all that the files of a run are made of: scores, parameters, notebook, this package and its libraries."""
     parts = {
         "scores": content,
-        "parameters": params.model_dump(mode="json"),
+        "parameters": dict(parameters),
         "notebook": file_hash(notebook),
         "code": _code_hash(),
         "versions": versions(),

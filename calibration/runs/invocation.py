@@ -1,10 +1,7 @@
 """A run: parameters to scores to notebook to report, a folder per model, each stage skipped while its inputs stand."""
 
-import os
-import time
-import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,17 +10,19 @@ from ..errors import CalibrationError, NotebookError, ParameterError
 from ..params import RunParams
 from ..resources import bundled
 from ..result import write_text
-from ..studies.calibrate import SESSION, check, forget, pull
+from ..studies.calibrate import check, forget, pull
+from ..studies.facts import command, public_parameters
 from ..studies.progress import SILENT, Reporter
-from .folder import inputs_hash, publish, read_json, staging, stands
+from .folder import inputs_hash, publish, read_json, staging, stands, unstaged
 from .notebook import execute
+from .page import Page, fill
+from .session import session, timed
 from .values import scalars
 
 REPORT, NOTEBOOK, MANIFEST = "report.html", "notebook.ipynb", "run.json"
 RECOMMENDATION = "recommendation.json"
 FILES = (RECOMMENDATION, "queries.jsonl", "scores.parquet", NOTEBOOK, REPORT)
-COMPARISON_FILES = ("comparison.json", "comparison.ipynb", "comparison.html")
-COMPARISON_MANIFEST = "comparison.run.json"
+COMPARISON = Page("compare_models.ipynb", "comparison", "Embedding models side by side")
 
 
 @dataclass
@@ -67,10 +66,9 @@ class _Job:
     def out(self) -> Path:
         return Path(self.params[0].out)
 
-    def named(self, text: str) -> str:
-        """Write the folder of the run for the name of the staging folder."""
-        name = self.staging.name
-        return text.replace(f"{os.sep}{name}", "").replace(name, self.params[0].out)
+    def each(self) -> Iterator[tuple[RunParams, str]]:
+        """Give every model's parameters with the hash of its scores."""
+        return zip(self.params, self.contents, strict=True)
 
 
 def run(params: Sequence[RunParams], report: Reporter = SILENT, *, jobs: int = 2, force: bool = False) -> Run:
@@ -88,21 +86,18 @@ def run(params: Sequence[RunParams], report: Reporter = SILENT, *, jobs: int = 2
     seconds: dict[str, float] = {}
     contents = []
     with ExitStack() as stack:
-        # named, so that the notebooks of this invocation find what it pulled from sources that may change
-        stack.enter_context(_environment(SESSION, uuid.uuid4().hex))
+        stack.enter_context(session())
         folder = stack.enter_context(staging(Path(params[0].out)))
         for one in params:
-            with _timed(seconds, f"scores {one.run_name}"):
+            with timed(seconds, f"scores {one.run_name}"):
                 pulled = pull(one, report)
                 stack.callback(forget, pulled.key)
                 contents.append(pulled.content_hash())
-        # one BLAS thread per kernel: two kernels with two threads each fight over two processors
-        stack.enter_context(_environment("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1")))
         job = _Job(params, contents, folder, force)
         models = _notebooks(job, report, jobs)
         comparison = None
         if len(params) > 1:
-            with _timed(seconds, "comparison"):
+            with timed(seconds, "comparison"):
                 comparison = _comparison(job, report)
     return Run(models, comparison, seconds)
 
@@ -152,72 +147,36 @@ def _model(job: _Job, number: int) -> ModelRun:
     params = job.params[number]
     folder, staged = job.out / params.run_name, job.staging / params.run_name
     source = bundled("notebooks") / "calibrate.ipynb"
-    inputs = inputs_hash(params, job.contents[number], source)
+    inputs = inputs_hash(params.model_dump(mode="json"), job.contents[number], source)
     if not job.force and stands(folder, inputs, FILES, manifest=MANIFEST):
         return ModelRun(params.run_name, folder, read_json(folder / RECOMMENDATION), True)
     seconds: dict[str, float] = {}
     values = scalars({**params.model_dump(mode="json"), "out": str(job.staging)})
     failed = folder / "notebook.failed.ipynb"
-    with _timed(seconds, "notebook"):
-        notebook = execute(source, staged / NOTEBOOK, values, failed=failed, change=job.named)
-    with _timed(seconds, "report"):
+    with timed(seconds, "notebook"):
+        notebook = execute(source, staged / NOTEBOOK, values, failed=failed, change=unstaged(job.staging, params.out))
+    with timed(seconds, "report"):
         title = f"Similarity floor and top-K: {params.model or params.run_name}"
         write_text(staged / REPORT, render_report(notebook, title=title))
     recommendation = read_json(staged / RECOMMENDATION)
-    facts = {
+    about = {
+        "parameters": public_parameters(params),
+        "command": command(params),
         "fingerprint": recommendation["fingerprint"],
         "seconds": {name: round(value, 3) for name, value in seconds.items()},
     }
-    publish(staged, folder, FILES, manifest=MANIFEST, params=params, inputs=inputs, facts=facts)
+    publish(staged, folder, FILES, manifest=MANIFEST, inputs=inputs, about=about)
     failed.unlink(missing_ok=True)
     return ModelRun(params.run_name, folder, recommendation, False, seconds)
 
 
 def _comparison(job: _Job, report: Reporter) -> Path:
     """Run the comparison notebook; its report and JSON lie beside the models' folders."""
-    from ..report.html import render_report
-
-    params, page = job.params[0], job.out / "comparison.html"
-    source = bundled("notebooks") / "compare_models.ipynb"
-    each = [inputs_hash(one, content, source) for one, content in zip(job.params, job.contents, strict=True)]
-    inputs = inputs_hash(params, each, source)
-    if not job.force and stands(job.out, inputs, COMPARISON_FILES, manifest=COMPARISON_MANIFEST):
-        return page
-    names = ",".join(one.model or "" for one in job.params)
-    values = scalars({**params.model_dump(mode="json", exclude={"model"}), "models": names, "out": str(job.staging)})
-    failed = job.out / "comparison.failed.ipynb"
-    with report.bar("comparison", 1, "notebook") as step:
-        notebook = execute(source, job.staging / "comparison.ipynb", values, failed=failed, change=job.named)
-        write_text(job.staging / page.name, render_report(notebook, title="Embedding models side by side"))
-        step(1)
-    publish(
-        job.staging,
-        job.out,
-        COMPARISON_FILES,
-        manifest=COMPARISON_MANIFEST,
-        params=params,
-        inputs=inputs,
-        facts={"models": names.split(",")},
-    )
-    failed.unlink(missing_ok=True)
-    return page
-
-
-@contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
-    before = os.environ.get(name)
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = before
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
-    start = time.perf_counter()
-    yield
-    seconds[name] = time.perf_counter() - start
+    params = job.params[0]
+    models = [one.model or "" for one in job.params]
+    values = {**params.model_dump(mode="json", exclude={"model"}), "models": ",".join(models)}
+    about = {"parameters": public_parameters(params), "command": command(params), "models": models}
+    each = [{"parameters": one.model_dump(mode="json"), "scores": hash_} for one, hash_ in job.each()]
+    return fill(
+        COMPARISON, values, job.out, job.staging, content=each, about=about, force=job.force, report=report
+    ).page

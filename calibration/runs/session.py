@@ -1,0 +1,42 @@
+"""What one invocation shares with its notebooks through the environment, and how long its stages take."""
+
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from ..studies.calibrate import SESSION
+
+
+@contextmanager
+def session() -> Iterator[None]:
+    """Name this invocation, so that its notebooks find what it pulled from sources that may change; tame their threads.
+
+    One BLAS thread per kernel: two kernels with two threads each fight over two processors.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(_environment(SESSION, os.environ.get(SESSION) or uuid.uuid4().hex))
+        stack.enter_context(_environment("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1")))
+        yield
+
+
+@contextmanager
+def timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    """Note how long a stage took, in seconds."""
+    start = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - start
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
