@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import product
@@ -15,7 +16,7 @@ SAMPLE = DATA / "sample"
 CODE = re.compile(r"\b(?:KB-\d{6}|F-\d{3}|POL-\d\d|E4\d{3})\b")
 
 KINDS = ("question", "keywords", "identifier", "paraphrase")
-LANGUAGES = {"en": 200, "pl": 40, "de": 40, "es": 40, "fr": 40, "ja": 40}
+LANGUAGES = {"en": 200, "pl": 100, "de": 100, "es": 100, "fr": 100, "ja": 100}
 
 Row = dict[str, Any]
 
@@ -184,13 +185,21 @@ def test_probes_are_half_questions_half_keywords(language: str, count: int) -> N
     assert kinds == {"question": count // 2, "keywords": count // 2}
 
 
-def test_probes_cover_every_subject_in_every_language() -> None:
+def test_probes_cover_every_subject_in_every_language_equally_often() -> None:
     cells = Counter((row["language"], row["subject"]) for row in PROBES)
     subjects = {row["subject"] for row in PROBES}
-    assert {row["language"] for row in PROBES} == set(LANGUAGES)
-    assert set(cells) == set(product(LANGUAGES, subjects))
-    assert {count for (language, _), count in cells.items() if language == "en"} == {200 // len(subjects)}
-    assert {count for (language, _), count in cells.items() if language != "en"} <= {1, 2}
+    assert len(subjects) == 25
+    assert cells == {(name, subject): LANGUAGES[name] // 25 for name, subject in product(LANGUAGES, subjects)}
+
+
+def test_probe_ids_number_each_language_from_one() -> None:
+    ids = [row["query_id"] for row in PROBES]
+    assert ids == [f"{name}-{number:03}" for name, count in LANGUAGES.items() for number in range(1, count + 1)]
+
+
+def test_no_two_probes_differ_only_in_case_accents_and_punctuation() -> None:
+    letters = ("".join(re.findall(r"\w", unicodedata.normalize("NFKD", row["text"].casefold()))) for row in PROBES)
+    assert Counter(letters).most_common(1)[0][1] == 1
 
 
 def test_probes_and_labelled_queries_are_different_texts() -> None:

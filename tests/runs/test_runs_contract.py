@@ -29,7 +29,7 @@ def test_recommendation_follows_its_schema_and_says_where_it_comes_from(finished
         jsonschema.validate(found, recommendation_schema())
         assert found["model"] == model
         assert found["queries"]["answerable"] == 12
-        assert found["queries"]["probes"] == 40
+        assert found["queries"]["probes"] == 100
         run = document(finished.folder / model, "run.json")
         assert run["fingerprint"] == found["fingerprint"]
         assert set(run) >= {"parameters", "command", "inputs", "files", "seconds", "versions", "finished"}

@@ -48,7 +48,7 @@ def changed(path: Path, **arrays: object) -> Path:
 def test_vectors_with_their_model_give_what_the_embedded_server_gives(small_params: Params, vector_file: Path) -> None:
     ready, loaded = study.calibrate(small_params(vectors=str(vector_file))), study.calibrate(small_params())
     assert ready.floor == pytest.approx(loaded.floor, abs=1e-6)
-    assert len(ready.bands["probes"]) == 40
+    assert len(ready.bands["probes"]) == 100
     assert ready.facts["source"]["kind"] == "arrays"
 
 
@@ -229,7 +229,7 @@ def test_what_cannot_be_opened_is_refused_before_anything_is_read(small_params: 
 def test_texts_stay_out_unless_asked_for(small_params: Params) -> None:
     assert study.calibrate(small_params()).texts == {}
     texts = study.calibrate(small_params(show_text=True)).texts
-    assert len(texts) == 19 + 40 + 24
+    assert len(texts) == 19 + 100 + 24
 
 
 def test_a_silent_reporter_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
