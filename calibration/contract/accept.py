@@ -65,6 +65,29 @@ def decide(
     return np.where(scored, np.where(passed, Decision.ACCEPTED, Decision.REJECTED), Decision.NOT_SCORED).astype(np.int8)
 
 
+def tolerance_for(storage: str, dimensions: int) -> float:
+    """Give the width of the boundary on the cosine scale that a storage type needs, so that every metric decides alike.
+
+    Two-byte floats move a cosine, and what the other metrics say of it, by up to 1.2e-3 in 2 dimensions, 4.0e-4 in 64,
+    1.5e-4 in 384 and 6.6e-5 in 768 (measured over unit vectors and all metrics); four-byte floats by 1.5e-7 at most.
+
+    Parameters
+    ----------
+    storage : str
+        "vector" (four bytes) or "halfvec" (two).
+
+    Examples
+    --------
+    >>> tolerance_for("vector", 384), round(tolerance_for("halfvec", 384), 6)
+    (1e-06, 0.000204)
+    """
+    if storage == "vector":
+        return DEFAULT_TOLERANCE
+    if storage == "halfvec":
+        return float(min(2e-3, 4e-3 / np.sqrt(dimensions)))
+    raise ContractError(f"unknown storage type {storage!r}; expected vector or halfvec.")
+
+
 def accept(
     similarity: npt.ArrayLike, floor: float | None, *, inclusive: bool = True, tolerance: float = DEFAULT_TOLERANCE
 ) -> npt.NDArray[np.bool_]:

@@ -6,9 +6,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import ContractError
+from ..errors import ContractError, listed
 from .accept import DEFAULT_TOLERANCE, Decision, decide, lowest_accepted
-from .metrics import METRICS, Metric, metric_named
+from .checks import check_cosine_range, contract_problems
+from .metrics import Metric, metric_named
+from .numbers import Formula, exact_sum, exactly, negated, same
+from .transforms import Transform, transform_named
 
 Normalisation = Literal["none", "query_unit_l2", "document_unit_l2", "query_and_document_unit_l2"]
 UNIT: Normalisation = "query_and_document_unit_l2"
@@ -21,7 +24,7 @@ class ScoreContract:
     Attributes
     ----------
     metric : str
-        What the backend returns, a name of `METRICS`.
+        What the backend computes, a name of `METRICS`.
     normalisation : str
         Which vectors are of unit length, as measured.
     threshold_inclusive : bool
@@ -29,11 +32,16 @@ class ScoreContract:
     embedding_version : str
         Identity of the model behind the vectors; floors never cross it.
     tolerance : float
-        Width of the boundary on the similarity scale.
+        Width of the boundary on the similarity scale; `tolerance_for` gives it per storage type.
     unscored : str
         What happens to a candidate without a score: "drop" or "keep". Counted apart either way.
     score_transform : str
-        "none": `metric` is the raw backend value.
+        What the adapter made of the metric's value, a formula of `TRANSFORMS`; "none" where it is passed on as it is.
+
+    Raises
+    ------
+    ContractError
+        All that is unknown or contradictory, at once.
     """
 
     metric: str = "cosine_similarity"
@@ -42,15 +50,34 @@ class ScoreContract:
     embedding_version: str = "undeclared"
     tolerance: float = DEFAULT_TOLERANCE
     unscored: Literal["drop", "keep"] = "drop"
-    score_transform: Literal["none"] = "none"
+    score_transform: str = "none"
 
     def __post_init__(self) -> None:
-        metric_named(self.metric)
+        problems = contract_problems(asdict(self))
+        if len(problems) == 1:
+            raise ContractError(problems[0])
+        if problems:
+            raise ContractError("the score contract cannot be used:\n" + listed(problems))
 
     @property
     def definition(self) -> Metric:
         """The metric's definition."""
         return metric_named(self.metric)
+
+    @property
+    def transform(self) -> Transform:
+        """The transform's definition."""
+        return transform_named(self.score_transform, self.definition)
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Direction of the raw scores, which follows from metric and transform."""
+        return self.definition.higher_is_better == self.transform.increasing
+
+    @property
+    def comparison(self) -> str:
+        """The comparison with which a raw score passes a raw threshold."""
+        return (">" if self.higher_is_better else "<") + ("=" if self.threshold_inclusive else "")
 
     @property
     def on_cosine_scale(self) -> bool:
@@ -72,27 +99,69 @@ class ScoreContract:
         Raises
         ------
         ContractError
-            The metric cannot carry a floor, or cosines lie outside [-1, 1] by more than rounding.
+            The metric cannot carry a floor, scores are none that the transform can give, or cosines lie outside
+            [-1, 1] by more than rounding.
 
         Examples
         --------
         >>> ScoreContract("cosine_distance").similarity([0.05, 0.25, 0.85]).round(6).tolist()
         [0.95, 0.75, 0.15]
+        >>> ScoreContract(score_transform="(1+cos)/2").similarity([0.92, 0.8]).round(6).tolist()
+        [0.84, 0.6]
         """
-        metric = self._floor_carrier()
+        self.check_carries_floor()
+        values = self.metric_values(score)
+        similarity: npt.NDArray[np.float64] = self._from_metric()(values)
+        if self.on_cosine_scale:
+            check_cosine_range(similarity)
+        return similarity
+
+    def metric_values(self, score: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Undo the transform: the values of the metric behind raw scores."""
         raw = np.asarray(score, dtype=np.float64)
-        if metric.to_cosine is None or not self.on_cosine_scale:
-            return raw if metric.higher_is_better else -raw
-        cosine = metric.to_cosine(raw)
-        check_cosine_range(cosine)
-        return cosine
+        if self.score_transform == "none":
+            return raw
+        self.transform.check_scores(raw)
+        values: npt.NDArray[np.float64] = self.transform.inverse(np.where(np.isfinite(raw), raw, np.nan))
+        return values
+
+    def similarity_of(self, threshold: float) -> float:
+        """Convert one raw number (a threshold, say) to the similarity scale, at full precision.
+
+        Examples
+        --------
+        >>> ScoreContract("squared_l2").similarity_of(0.4)
+        0.8
+        """
+        self.check_carries_floor()
+        self.transform.check_scores(np.array([threshold], dtype=np.float64))
+        from_metric, inverse = self._from_metric(), self.transform.inverse
+        return exactly(lambda raw: from_metric(inverse(raw)), threshold)
 
     def raw(self, similarity: float) -> float:
-        """Convert one similarity (a floor, say) back to the backend's own number, at full precision."""
-        metric = self._floor_carrier()
-        if metric.from_cosine is not None and self.on_cosine_scale:
-            return float(metric.from_cosine(np.array(similarity, dtype=np.float64)))
-        return similarity if metric.higher_is_better else -similarity
+        """Convert one similarity (a floor, say) back to the backend's own number, at full precision.
+
+        Examples
+        --------
+        >>> ScoreContract("cosine_distance").raw(0.8), ScoreContract(score_transform="(1+cos)/2").raw(0.7)
+        (0.2, 0.85)
+        """
+        self.check_carries_floor()
+        to_metric, forward = self._to_metric(), self.transform.forward
+        return exactly(lambda value: forward(to_metric(value)), similarity)
+
+    def boundary(self, floor: float) -> tuple[float, float]:
+        """Carry the tolerance around a floor (a similarity) over to raw scores: the lowest and highest on the boundary.
+
+        One tolerance on the similarity scale is twice that in squared L2 and varies along L2.
+
+        Examples
+        --------
+        >>> ScoreContract("squared_l2", tolerance=0.01).boundary(0.8)
+        (0.38, 0.42)
+        """
+        ends = (self.raw(exact_sum(floor, -self.tolerance)), self.raw(exact_sum(floor, self.tolerance)))
+        return min(ends), max(ends)
 
     def accept(self, similarity: npt.ArrayLike, floor: float | None) -> npt.NDArray[np.bool_]:
         """`accept` with this contract's comparison and tolerance."""
@@ -102,7 +171,7 @@ class ScoreContract:
     def decide(self, similarity: npt.ArrayLike, floor: float | None) -> npt.NDArray[np.int8]:
         """`decide` with this contract's comparison and tolerance; a floor on scores that carry none is refused."""
         if floor is not None:
-            self._floor_carrier()
+            self.check_carries_floor()
         return decide(similarity, floor, inclusive=self.threshold_inclusive, tolerance=self.tolerance)
 
     def lowest_accepted(self, floor: float) -> float:
@@ -111,63 +180,22 @@ class ScoreContract:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, with the derived direction and scale."""
-        return {**asdict(self), "higher_is_better": self.definition.higher_is_better, "scale": self.scale}
+        return {**asdict(self), "higher_is_better": self.higher_is_better, "scale": self.scale}
 
-    def _floor_carrier(self) -> Metric:
+    def check_carries_floor(self) -> None:
+        """Refuse a score on which no floor means anything, with the reason."""
         metric = self.definition
         if not metric.carries_floor:
             raise ContractError(f"no floor on {metric.name!r}: {metric.reason}.")
-        return metric
 
+    def _from_metric(self) -> Formula:
+        metric = self.definition
+        if metric.to_cosine is not None and self.on_cosine_scale:
+            return metric.to_cosine
+        return same if metric.higher_is_better else negated
 
-def check_cosine_range(cosine: npt.NDArray[np.float64], *, slack: float = 1e-3) -> None:
-    """Refuse "cosines" outside [-1, 1] by more than float32 rounding of long vectors can explain.
-
-    Examples
-    --------
-    >>> check_cosine_range(np.array([1.0000001, 0.49]))
-    """
-    outside = np.abs(cosine) > 1.0 + slack
-    if outside.any():
-        worst = cosine[outside][np.argmax(np.abs(cosine[outside]))]
-        raise ContractError(
-            f"{int(outside.sum())} of {cosine.size} values lie outside [-1, 1] for a cosine similarity (for example "
-            f"{worst:.6g}): the vectors are not of unit length, or the declared metric is wrong. Declare the metric "
-            "the backend returns, or normalise the vectors."
-        )
-
-
-def check_floor_in_range(floor: float, contract: ScoreContract) -> None:
-    """Refuse a floor that no similarity of this contract can meet, such as a percentage, or any on rank-only scores."""
-    contract.raw(floor)
-    if not np.isfinite(floor):
-        raise ContractError(f"floor {floor} is not a finite number.")
-    if contract.on_cosine_scale and not -1.0 <= floor <= 1.0:
-        hint = f" Did you mean {floor / 100:g}?" if 1.0 < floor <= 100.0 else ""
-        raise ContractError(f"floor {floor:g} is outside [-1, 1] for cosine similarity.{hint}")
-
-
-def conversions(floor: float, contract: ScoreContract) -> list[dict[str, Any]]:
-    """State one floor in the units of every metric that algebra reaches from this contract.
-
-    Returns
-    -------
-    list of dict
-        metric, operator (the comparison that accepts), value (unrounded).
-    """
-    if not contract.on_cosine_scale:
-        value = contract.raw(floor)
-        metric = contract.definition
-        return [{"metric": metric.name, "operator": _operator(metric, contract), "value": value}]
-    unit = contract.normalisation == UNIT
-    cosine = np.array(floor, dtype=np.float64)
-    return [
-        {"metric": metric.name, "operator": _operator(metric, contract), "value": float(metric.from_cosine(cosine))}
-        for metric in METRICS.values()
-        if metric.from_cosine is not None and (unit or not metric.needs_unit_vectors)
-    ]
-
-
-def _operator(metric: Metric, contract: ScoreContract) -> str:
-    symbol = ">" if metric.higher_is_better else "<"
-    return symbol + ("=" if contract.threshold_inclusive else "")
+    def _to_metric(self) -> Formula:
+        metric = self.definition
+        if metric.from_cosine is not None and self.on_cosine_scale:
+            return metric.from_cosine
+        return same if metric.higher_is_better else negated
