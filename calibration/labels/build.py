@@ -52,6 +52,20 @@ def build(
     return assemble(placed, list(judgements.values()), frame, options, findings)
 
 
+def build_corpus(corpus: Table | None, findings: Findings) -> pd.DataFrame:
+    """Check one raw table of passages and make the frame of it.
+
+    Raises
+    ------
+    LabelError
+        Every problem of the file, by line.
+    """
+    passages = fields_of(corpus, CORPUS, findings, required=("doc_id", "text"), noun="documents")
+    documents = rows_of(passages, Document, "doc_id", findings) if passages is not None else {}
+    findings.stop_on_problems()
+    return _corpus_frame(list(documents.values()))
+
+
 def assemble(
     queries: Sequence[tuple[str, ScoredQuery]],
     judgements: Sequence[Judgement],
@@ -210,7 +224,8 @@ def _query_frame(queries: Sequence[ScoredQuery], settled: Sequence[Answerability
         )
         for query, said in zip(queries, settled, strict=True)
     ]
-    return pd.DataFrame(cells, columns=list(QUERY_COLUMNS), dtype="str")
+    frame = pd.DataFrame(cells, columns=list(QUERY_COLUMNS), dtype="str")
+    return _with_collections(frame, [query.collection for query in queries])
 
 
 def _qrels_frame(judgements: Sequence[Judgement]) -> pd.DataFrame:
@@ -225,4 +240,12 @@ def _qrels_frame(judgements: Sequence[Judgement]) -> pd.DataFrame:
 
 def _corpus_frame(documents: Sequence[Document]) -> pd.DataFrame:
     cells = [(row.doc_id, row.title, row.text, row.document_id) for row in documents]
-    return pd.DataFrame(cells, columns=["doc_id", "title", "text", "document_id"], dtype="str")
+    frame = pd.DataFrame(cells, columns=["doc_id", "title", "text", "document_id"], dtype="str")
+    return _with_collections(frame, [row.collection for row in documents])
+
+
+def _with_collections(frame: pd.DataFrame, collections: Sequence[str | None]) -> pd.DataFrame:
+    """Add the column where a row has one; without any, labels and their hash are what they were before it existed."""
+    if all(name is None for name in collections):
+        return frame
+    return frame.assign(collection=pd.Series(list(collections), dtype="str"))

@@ -22,11 +22,13 @@ class Labels:
     Attributes
     ----------
     queries : DataFrame
-        query_id, text (NA where a score file has none), kind, answerability, group, must; in file order.
+        query_id, text (NA where a score file has none), kind, answerability, group, must; in file order. Where one
+        is named, `collection` too: the part of the corpus a query is about (NA: not said).
     qrels : DataFrame
         query_id, doc_id, relevance (int64 grade from 0 up); one row a pair, in file order.
     corpus : DataFrame or None
         doc_id, title, text, document_id (NA, or the document the passage was cut from); None when it lies elsewhere.
+        Where a passage names one, `collection` too.
     rel_level : int
         relevance >= rel_level is relevant.
     unjudged : str

@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .build import build, ids_in
+from .build import build, build_corpus, ids_in
 from .files import SUFFIXES, read_table
 from .folder import Files, find_files
 from .model import Labels, Unjudged
 from .options import NO_KINDS, Options
-from .tables import CORPUS, QRELS, QUERIES, Findings, Names, Table, counted, known_columns
+from .rows import MarkedAnswer, checked
+from .tables import ANSWERS, CORPUS, QRELS, QUERIES, Findings, Names, Table, counted, fields_of, known_columns
 
 if TYPE_CHECKING:
+    import pandas as pd
     import psycopg
 
 
@@ -76,6 +78,34 @@ def read_labels(
     }
     kept = _without_other_splits(tables["queries"], tables["qrels"], others, findings)
     return build(kept, tables["qrels"], tables["corpus"], options, findings)
+
+
+def read_corpus(path: Path) -> "tuple[pd.DataFrame, tuple[str, ...]]":
+    """Read one file of passages: doc_id, title, text, document_id; and what was corrected or is doubtful.
+
+    Raises
+    ------
+    LabelError
+        Every problem of the file, by line.
+    """
+    findings = Findings()
+    table = read_table(Path(path), CORPUS, findings)
+    return build_corpus(table, findings), tuple(dict.fromkeys(findings.warnings))
+
+
+def read_answers(path: Path) -> dict[tuple[str, str], str]:
+    """Read a file of marked answers (query_id, doc_id, answer); rows without an answer are still to be marked.
+
+    Raises
+    ------
+    LabelError
+        Every problem of the file, by line.
+    """
+    findings = Findings()
+    table = fields_of(read_table(Path(path), ANSWERS, findings), ANSWERS, findings, required=(*ANSWERS,), noun="rows")
+    rows = checked(table, MarkedAnswer, findings.problems) if table is not None else {}
+    findings.stop_on_problems()
+    return {(row.query_id, row.doc_id): row.answer for row in rows.values() if row.answer is not None}
 
 
 def read_database(

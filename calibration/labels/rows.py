@@ -39,15 +39,21 @@ def _storable(value: object) -> str:
     return storable(value)
 
 
-def _kind(value: object) -> str:
+def _optional_name(value: object) -> str | None:
     text = _optional_text(value)
-    return "-" if text is None else text.strip()
+    return None if text is None else text.strip()
+
+
+def _kind(value: object) -> str:
+    name = _optional_name(value)
+    return "-" if name is None else name
 
 
 Id = Annotated[str, BeforeValidator(clean_id)]
 OptionalId = Annotated[str | None, BeforeValidator(_optional_id)]
 Text = Annotated[str, BeforeValidator(clean_text)]
 OptionalText = Annotated[str | None, BeforeValidator(_optional_text)]
+OptionalName = Annotated[str | None, BeforeValidator(_optional_name)]
 
 
 class _Row(BaseModel):
@@ -63,6 +69,7 @@ class ScoredQuery(_Row):
     answerability: Annotated[Answerability | None, _word(ANSWERABILITY, absent=None)] = None
     group: OptionalId = None
     must: Annotated[Must, _word(get_args(Must), absent="-")] = "-"
+    collection: OptionalName = None
 
 
 class Query(ScoredQuery):
@@ -86,12 +93,21 @@ class Document(_Row):
     title: Annotated[str, BeforeValidator(_storable)] = ""
     text: Annotated[str, BeforeValidator(_storable)]
     document_id: OptionalId = None
+    collection: OptionalName = None
 
     @model_validator(mode="after")
     def _not_blank(self) -> Self:
         if is_absent(self.text) and is_absent(self.title):
             raise ValueError("text is empty or blank, and there is no title")
         return self
+
+
+class MarkedAnswer(_Row):
+    """The words of a passage that answer a query; None where nobody has marked them yet."""
+
+    query_id: Id
+    doc_id: Id
+    answer: OptionalText = None
 
 
 class Probe(_Row):

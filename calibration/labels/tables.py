@@ -9,7 +9,7 @@ from ..errors import LabelError, listed
 Names = Mapping[str, tuple[str, ...]]
 """Field of this package -> the spellings of a column that may hold it."""
 
-PER_QUERY: Names = {name: (name,) for name in ("text", "kind", "answerability", "group", "must")}
+PER_QUERY: Names = {name: (name,) for name in ("text", "kind", "answerability", "group", "must", "collection")}
 QUERIES: Names = {"query_id": ("query_id", "_id", "id"), **PER_QUERY}
 QRELS: Names = {
     "query_id": ("query_id",),
@@ -21,6 +21,7 @@ CORPUS: Names = {
     "title": ("title",),
     "text": ("text",),
     "document_id": ("document_id", "parent_id"),
+    "collection": ("collection",),
 }
 SCORES: Names = {
     "query_id": QRELS["query_id"],
@@ -28,12 +29,14 @@ SCORES: Names = {
     "score": ("score",),
     "relevance": ("relevance", "label"),
     "document_id": CORPUS["document_id"],
-    **PER_QUERY,
+    # a row of scores names the passage's collection as a rule, not the query's
+    **{name: names for name, names in PER_QUERY.items() if name != "collection"},
 }
 PROBES: Names = {
     "query_id": QUERIES["query_id"],
     **{name: (name,) for name in ("text", "language", "subject", "kind")},
 }
+ANSWERS: Names = {"query_id": QRELS["query_id"], "doc_id": QRELS["doc_id"], "answer": ("answer",)}
 _GENERIC = {"_id", "id"}
 
 

@@ -319,3 +319,17 @@ def test_labels_are_frozen(tmp_path: Path) -> None:
     labels: Labels = read_labels(beir(tmp_path))
     with pytest.raises(AttributeError):
         labels.rel_level = 2  # type: ignore[misc]
+
+
+def test_collections_are_read_where_they_are_named_and_change_nothing_where_not(tmp_path: Path) -> None:
+    plain = read_labels(beir(tmp_path))
+    assert "collection" not in plain.queries
+    empty = read_labels(beir(tmp_path, queries=[{**query, "collection": None} for query in QUERIES]))
+    assert empty.content_hash() == plain.content_hash()
+    queries = [{**QUERIES[0], "collection": " law "}, QUERIES[1]]
+    corpus = [{**CORPUS[0], "collection": "law"}, {**CORPUS[1], "collection": ""}]
+    labels = read_labels(beir(tmp_path, queries=queries, corpus=corpus))
+    assert labels.queries["collection"].dropna().to_dict() == {0: "law"}
+    assert labels.corpus is not None
+    assert labels.corpus["collection"].isna().tolist() == [False, True]
+    assert not any("not used" in warning for warning in labels.warnings)
