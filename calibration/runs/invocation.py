@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CalibrationError, NotebookError, ParameterError
-from ..params import RunParams
+from ..params import HOW_ONLY, RunParams
 from ..resources import bundled
 from ..result import write_text
 from ..studies.calibrate import check, forget, pull
@@ -147,7 +147,7 @@ def _model(job: _Job, number: int) -> ModelRun:
     params = job.params[number]
     folder, staged = job.out / params.run_name, job.staging / params.run_name
     source = bundled("notebooks") / "calibrate.ipynb"
-    inputs = inputs_hash(params.model_dump(mode="json"), job.contents[number], source)
+    inputs = inputs_hash(params.model_dump(mode="json", exclude=set(HOW_ONLY)), job.contents[number], source)
     if not job.force and stands(folder, inputs, FILES, manifest=MANIFEST):
         return ModelRun(params.run_name, folder, read_json(folder / RECOMMENDATION), True)
     seconds: dict[str, float] = {}
@@ -176,7 +176,9 @@ def _comparison(job: _Job, report: Reporter) -> Path:
     models = [one.model or "" for one in job.params]
     values = {**params.model_dump(mode="json", exclude={"model"}), "models": ",".join(models)}
     about = {"parameters": public_parameters(params), "command": command(params), "models": models}
-    each = [{"parameters": one.model_dump(mode="json"), "scores": hash_} for one, hash_ in job.each()]
+    each = [
+        {"parameters": one.model_dump(mode="json", exclude=set(HOW_ONLY)), "scores": hash_} for one, hash_ in job.each()
+    ]
     return fill(
         COMPARISON, values, job.out, job.staging, content=each, about=about, force=job.force, report=report
     ).page

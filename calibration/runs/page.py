@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..params import HOW_ONLY
 from ..resources import bundled
 from ..result import write_text
 from ..studies.progress import SILENT, Reporter
@@ -106,7 +107,8 @@ def fill(
     from ..report.html import render_report
 
     target = out / f"{page.stem}.html"
-    inputs = inputs_hash({**values, "out": str(out)}, content, page.source)
+    deciding = {name: value for name, value in values.items() if name not in HOW_ONLY}
+    inputs = inputs_hash({**deciding, "out": str(out)}, content, page.source)
     if not force and stands(out, inputs, page.files, manifest=page.manifest):
         return PageRun(out, target, read_json(out / f"{page.stem}.json"), True)
     seconds: dict[str, float] = {}

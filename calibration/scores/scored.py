@@ -103,7 +103,7 @@ def check_direction(
     below = int((pairs["similarity_relevant"] < pairs["similarity_noise"]).sum())
     if len(pairs) < 2 or below / len(pairs) < MOSTLY or _stand_high(relevant, lengths):
         return
-    direction = "higher is better" if contract.definition.higher_is_better else "lower is better"
+    direction = "higher is better" if contract.higher_is_better else "lower is better"
     raise ContractError(
         f"the labels contradict the declared direction: {contract.metric!r} means {direction}, but relevant scores are "
         f"worse than noise in {below} of {len(pairs)} pairs ({below / len(pairs):.0%}). The direction or a transform "

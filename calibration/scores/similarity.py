@@ -7,6 +7,9 @@ from ..errors import ContractError
 
 Vectors = npt.NDArray[np.float32]
 
+_SHORTEST, _LONGEST = np.float32(1e-30), np.float32(1e30)
+"""Squared lengths between which float32 keeps its precision."""
+
 
 def score_block(queries: Vectors, documents: Vectors, metric: str) -> npt.NDArray[np.float32]:
     """Score every query against every document of a block.
@@ -29,7 +32,7 @@ def score_block(queries: Vectors, documents: Vectors, metric: str) -> npt.NDArra
     [[1.0, 0.0]]
     """
     if metric in ("cosine_similarity", "cosine_distance"):
-        cosine = _unit(queries) @ _unit(documents).T
+        cosine = _cosines(queries, documents)
         return cosine if metric == "cosine_similarity" else np.float32(1.0) - cosine
     product: npt.NDArray[np.float32] = queries @ documents.T
     if metric == "inner_product":
@@ -43,8 +46,20 @@ def score_block(queries: Vectors, documents: Vectors, metric: str) -> npt.NDArra
     raise ContractError(f"{metric!r} is not a metric between vectors.")
 
 
+def _cosines(queries: Vectors, documents: Vectors) -> Vectors:
+    """Scale the product rather than the documents: a block has fewer scores to write than numbers to divide."""
+    squares = np.einsum("ij,ij->i", documents, documents)
+    ordinary = (squares > _SHORTEST) & (squares < _LONGEST)
+    if not ordinary.all():  # the squares of others leave float32
+        documents, squares = _unit(documents), np.where(documents.any(axis=1), np.float32(1.0), np.float32(0.0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        product: Vectors = _unit(queries) @ documents.T
+        product *= np.float32(1.0) / np.sqrt(squares)
+    return product
+
+
 def _unit(vectors: Vectors) -> Vectors:
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         unit: Vectors = (vectors / norms).astype(np.float32)
     return unit

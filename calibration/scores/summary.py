@@ -1,23 +1,18 @@
 """Mergeable per-query summaries of a pull: memory follows queries and depth, never queries x documents."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from .rank import rank_within, ranked
+from .topn import TopN
 
 BINS = 2000
-RESERVE = 10
-"""Tolerances below the last kept passage within which others are kept, too: they may tie with it in the end."""
-
-
-Candidates = tuple[npt.NDArray[np.float64], npt.NDArray[np.object_]]
-"""Similarities and doc_ids."""
-
-_NO_CANDIDATES: Candidates = (np.empty(0), np.empty(0, dtype=object))
 
 
 @dataclass(frozen=True)
@@ -89,8 +84,7 @@ class Summaries:
             for doc_id in judged.get(query_id, ()):
                 self._wanted.setdefault(doc_id, []).append(row)
         self._judged: dict[tuple[int, str], float] = {}
-        self._top: list[Candidates] = [_NO_CANDIDATES] * len(self.query_ids)
-        self._bar = np.full(len(self.query_ids), -np.inf)
+        self._best = TopN(len(self.query_ids), depth, tolerance)
         self._all: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.object_], npt.NDArray[np.floating]]] = []
 
     def add(
@@ -112,12 +106,12 @@ class Summaries:
         which = np.arange(len(self.query_ids)) if rows is None else np.asarray(rows)
         if block.shape != (len(which), len(docs)):
             raise ValueError(f"similarities have shape {block.shape}, expected {(len(which), len(docs))}")
-        if not np.isfinite(block).all():
+        if block.size and not (np.isfinite(block.max()) and np.isfinite(block.min())):  # NaN when any value is
             block = np.where(np.isfinite(block), block, np.nan)
         self._count(block, which)  # passages, so that the histogram does not depend on how documents fall into blocks
         docs, block = _best_per_document(docs, block)
         self._keep_judged(docs, block, which)
-        self._keep_top(docs, block, which)
+        self._best.add(docs, block, which)
         if self.keep_all:
             self._all.append((which, docs, np.array(block)))
 
@@ -133,9 +127,58 @@ class Summaries:
         self.invalid += other.invalid
         for key, value in other._judged.items():
             self._judged[key] = max(value, self._judged.get(key, -np.inf))
-        for row, (similarity, docs) in enumerate(other._top):
-            self._offer(row, similarity, docs)
+        self._best.merge(other._best)
         self._all.extend(other._all)
+
+    def empty(self) -> "Summaries":
+        """Give an accumulator of the same settings that has seen nothing, for another part of the corpus."""
+        other = copy(self)
+        other._counts = np.zeros_like(self._counts)
+        other.scored, other.invalid = np.zeros_like(self.scored), np.zeros_like(self.invalid)
+        other._judged, other._all = {}, []
+        other._best = TopN(len(self.query_ids), self.depth, self.tolerance)
+        return other
+
+    def save(self, file: IO[bytes]) -> None:
+        """Write what was seen as an npz file without pickles; settings are not in it."""
+        rows, docs = [row for row, _ in self._judged], [doc for _, doc in self._judged]
+        top_rows, similarity, top_docs = self._best.arrays()
+        arrays: dict[str, Any] = {
+            "counts": self._counts,
+            "scored": self.scored,
+            "invalid": self.invalid,
+            "judged_rows": np.array(rows, dtype=np.int64),
+            "judged_docs": np.array(docs, dtype=str),
+            "judged": np.array(list(self._judged.values()), dtype=np.float64),
+            "top_rows": top_rows,
+            "top_docs": top_docs.astype(str),
+            "top": similarity,
+        }
+        for i, (which, names, block) in enumerate(self._all):
+            arrays |= {f"all_rows_{i}": which, f"all_docs_{i}": names.astype(str), f"all_values_{i}": block}
+        np.savez_compressed(file, **arrays)
+
+    def load(self, file: IO[bytes]) -> "Summaries":
+        """Read what `save` wrote into a new accumulator of these settings.
+
+        Raises
+        ------
+        ValueError, OSError, KeyError, zipfile.BadZipFile
+            The file is damaged, or of other queries.
+        """
+        other = self.empty()
+        with np.load(file, allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+        if found["counts"].shape != self._counts.shape:
+            raise ValueError("summaries of other queries")
+        other._counts, other.scored, other.invalid = found["counts"], found["scored"], found["invalid"]
+        pairs = zip(found["judged_rows"].tolist(), found["judged_docs"].tolist(), strict=True)
+        other._judged = dict(zip(pairs, found["judged"].tolist(), strict=True))
+        other._best.extend(found["top_rows"], found["top"], found["top_docs"].astype(object))
+        for i in range(sum(name.startswith("all_rows_") for name in found)):
+            docs = found[f"all_docs_{i}"].astype(object)
+            other._all.append((found[f"all_rows_{i}"], docs, found[f"all_values_{i}"]))
+        return other
 
     @property
     def histogram(self) -> Histogram:
@@ -144,11 +187,7 @@ class Summaries:
 
     def top(self) -> pd.DataFrame:
         """Best passages of every query: query_id, doc_id, similarity, rank from 1."""
-        queries = np.repeat(np.arange(len(self._top)), [len(similarity) for similarity, _ in self._top])
-        if len(queries) == 0:
-            return self._frame(queries, *_NO_CANDIDATES)
-        similarity, docs = (np.concatenate(parts) for parts in zip(*self._top, strict=True))
-        frame = self._frame(queries, similarity, docs)
+        frame = self._frame(*self._best.arrays())
         return frame[frame["rank"] <= self.depth].reset_index(drop=True)
 
     def judged(self) -> pd.DataFrame:
@@ -167,7 +206,7 @@ class Summaries:
         if not self.keep_all:
             return None
         if not self._all:
-            return self._frame(np.empty(0, dtype=np.int64), *_NO_CANDIDATES)
+            return self._frame(*TopN(0, self.depth, self.tolerance).arrays())
         queries = np.concatenate([np.repeat(which, len(docs)) for which, docs, _ in self._all])
         docs = np.concatenate([np.tile(docs, len(which)) for which, docs, _ in self._all])
         similarity = np.concatenate([block.ravel() for _, _, block in self._all]).astype(np.float64)
@@ -192,16 +231,13 @@ class Summaries:
         )
 
     def _count(self, block: npt.NDArray[np.floating], which: npt.NDArray[np.int64]) -> None:
-        valid = ~np.isnan(block)
-        n_valid = valid.sum(axis=1)
-        self.scored[which] += n_valid
-        self.invalid[which] += block.shape[1] - n_valid
-        low, high = self.edges[0], self.edges[-1]
-        bins = np.where(valid, (block - low) * (BINS / (high - low)), 0.0).astype(np.int64)
-        np.clip(bins, 0, BINS - 1, out=bins)
-        bins += np.arange(len(which))[:, None] * BINS
-        counted = np.bincount(bins[valid], minlength=len(which) * BINS).reshape(len(which), BINS)
-        self._counts[which] += counted
+        low, scale = float(self.edges[0]), BINS / float(self.edges[-1] - self.edges[0])
+        for row, values in zip(which, block, strict=True):  # a row stays in the processor's cache, a block does not
+            valid = values[~np.isnan(values)] if np.isnan(values.sum()) else values
+            self.scored[row] += len(valid)
+            self.invalid[row] += len(values) - len(valid)
+            bins = np.clip((valid - low) * scale, 0, BINS - 1)
+            self._counts[row] += np.bincount(bins.astype(np.intp), minlength=BINS)
 
     def _keep_judged(
         self, docs: npt.NDArray[np.object_], block: npt.NDArray[np.floating], which: npt.NDArray[np.int64]
@@ -215,44 +251,6 @@ class Summaries:
                         key = (row, doc_id)
                         self._judged[key] = max(value, self._judged.get(key, -np.inf))
 
-    def _keep_top(
-        self, docs: npt.NDArray[np.object_], block: npt.NDArray[np.floating], which: npt.NDArray[np.int64]
-    ) -> None:
-        promising = block >= self._bar[which][:, None]
-        for i in np.flatnonzero(promising.any(axis=1)):
-            columns = np.flatnonzero(promising[i])
-            self._offer(int(which[i]), block[i, columns].astype(np.float64), docs[columns])
-
-    def _offer(self, row: int, values: npt.NDArray[np.float64], docs: npt.NDArray[np.object_]) -> None:
-        """Keep the best and what may tie with the last of them; ranks are settled at the end."""
-        if len(values) > self.depth:  # documents are distinct among themselves here, so this cut is safe
-            enough = values >= self._bar_of(values)
-            values, docs = values[enough], docs[enough]
-        similarity, ids = self._top[row]
-        similarity, ids = _best_of(np.concatenate([similarity, values]), np.concatenate([ids, docs]))
-        if len(similarity) >= self.depth:
-            self._bar[row] = self._bar_of(similarity)
-            kept = np.flatnonzero(similarity >= self._bar[row])
-            if len(kept) > 4 * self.depth:
-                kept = kept[_first_of_equals(similarity[kept], ids[kept], self.depth)]
-            similarity, ids = similarity[kept], ids[kept]
-        self._top[row] = similarity, ids
-
-    def _bar_of(self, values: npt.NDArray[np.float64]) -> float:
-        return float(np.partition(values, -self.depth)[-self.depth]) - RESERVE * self.tolerance
-
-
-def _first_of_equals(
-    similarity: npt.NDArray[np.float64], docs: npt.NDArray[np.object_], depth: int
-) -> npt.NDArray[np.int64]:
-    """Positions without the equals that cannot be ranked: `depth` documents of the same score come before them."""
-    order = np.lexsort((docs.astype(str), -similarity))
-    values = similarity[order]
-    starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
-    place = np.arange(len(values)) - np.repeat(starts, np.diff(np.append(starts, len(values))))
-    first: npt.NDArray[np.int64] = order[place < depth]
-    return first
-
 
 def _best_per_document(
     docs: npt.NDArray[np.object_], block: npt.NDArray[np.floating]
@@ -263,14 +261,3 @@ def _best_per_document(
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(len(names)))
     return names.astype(object), np.fmax.reduceat(block[:, order], starts, axis=1)
-
-
-def _best_of(
-    similarity: npt.NDArray[np.float64], docs: npt.NDArray[np.object_]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.object_]]:
-    if len(set(docs)) == len(docs):
-        return similarity, docs
-    best: dict[str, float] = {}
-    for doc_id, value in zip(docs, similarity, strict=True):
-        best[doc_id] = max(value, best.get(doc_id, -np.inf))
-    return np.array(list(best.values())), np.array(list(best), dtype=object)

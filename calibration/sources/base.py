@@ -1,8 +1,9 @@
 """What every source of vectors gives: facts measured first, then an exact pull in blocks."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +98,32 @@ class Preflight:
         return self.rows - self.null_vectors - (self.zero_vectors if needs_direction(self.metric) else 0)
 
 
+@dataclass(frozen=True)
+class Part:
+    """One range of a corpus on a fixed grid; small, and enough for another process to read it."""
+
+    number: int
+    token: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Division:
+    """A corpus in parts, as one snapshot shows it; no two parts share a row, and together they are all of it.
+
+    Attributes
+    ----------
+    facts : Preflight
+        Of the whole, in that snapshot.
+    unchanged : callable
+        Tells of an earlier `state` whether every part still holds the rows it held then.
+    """
+
+    facts: Preflight
+    parts: list[Part]
+    state: dict[str, Any]
+    unchanged: Callable[[Mapping[str, Any]], bool]
+
+
 class VectorSource(Protocol):
     """A corpus whose vectors can be pulled exactly."""
 
@@ -119,6 +146,29 @@ class VectorSource(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """Return JSON facts about the source and its last pull, never a password."""
+        ...
+
+
+@runtime_checkable
+class DividedSource(VectorSource, Protocol):
+    """A source whose parts can be read side by side, by other processes too: it can be pickled, without a password."""
+
+    def strategy_for(self, strategy: Strategy, queries: int) -> Literal["fetch", "sql"]:
+        """Resolve "auto" for a number of queries; only "fetch" reads in parts."""
+        ...
+
+    def divided(self, query_vectors: Floats32) -> AbstractContextManager[Division]:
+        """Open a snapshot and cut it into parts, which can be read until the context ends.
+
+        Raises
+        ------
+        StoreError
+            Something blocks an exact pull, all reasons at once; or the queries do not fit.
+        """
+        ...
+
+    def read(self, part: Part) -> Iterator[Block]:
+        """Yield a part in blocks of vectors."""
         ...
 
 

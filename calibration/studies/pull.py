@@ -11,12 +11,15 @@ from ..contract.model import Normalisation
 from ..embed import measured_norms
 from ..errors import ContractError, StoreError, listed
 from ..labels import Labels
-from ..scores import Scores, Summaries, check_direction, score_block, with_ranks
-from ..sources.base import Block, Preflight, Strategy, VectorSource
+from ..scores import Scores, Summaries, check_direction, with_ranks
+from ..sources.base import DividedSource, Division, Preflight, Strategy, VectorSource
+from .parts import Scoring, Seen, Workers, score_blocks, score_parts
+from .partstore import PartStore
 
-FULL_TABLE = 2_000_000
+FULL_TABLE = 500_000
 """Scores up to which every one is kept; beyond, the top of each query, judged pairs and a histogram."""
 MIN_DEPTH = 100
+HERE = Workers()
 
 Progress = Callable[[int, int], None]
 
@@ -33,55 +36,103 @@ def pull_scores(
     inclusive: bool = True,
     strategy: Strategy = "auto",
     progress: Progress | None = None,
+    workers: Workers = HERE,
+    kept: PartStore | None = None,
 ) -> tuple[Scores, Preflight]:
     """Score every passage for every query and keep what a calibration needs.
+
+    Parameters
+    ----------
+    workers : Workers
+        Who reads and scores the parts of a source that can be divided; the result does not depend on it.
+    kept : PartStore, optional
+        Where finished parts wait for the rest, so that an interrupted pull goes on where it stopped.
 
     Raises
     ------
     StoreError
-        Something blocks an exact pull; the corpus is empty.
+        Something blocks an exact pull; the corpus is empty; rows went missing.
     ContractError
         Labels contradict the metric's direction, or values its range.
     """
-    facts = source.preflight()
-    if facts.blocking:
-        raise StoreError("nothing was scored:\n" + listed(facts.blocking))
-    if facts.scorable == 0:
-        raise StoreError("0 documents: the corpus has no row with a vector, so there is nothing to calibrate on.")
-    contract = ScoreContract(
-        metric=metric,
-        normalisation=_normalisation(facts, query_vectors),
-        threshold_inclusive=inclusive,
-        embedding_version=embedding_version,
-    )
-    low, high = _range(contract, facts, query_vectors)
-    depth = max(MIN_DEPTH, 2 * k_max)
-    summaries = Summaries(
-        query_ids,
-        {str(query_id): docs.tolist() for query_id, docs in labels.qrels.groupby("query_id")["doc_id"]},
-        depth=depth,
-        low=low,
-        high=high,
-        keep_all=facts.scorable * len(query_ids) <= FULL_TABLE,
-        tolerance=contract.tolerance,
-    )
-    level = "passage"
-    for block in source.blocks(query_vectors, strategy=strategy, progress=progress):
-        level = "document" if block.document_ids is not None else level
-        _add(summaries, block, query_vectors, contract)
-    return _scores(summaries, labels, contract, facts, depth, level), facts
 
+    def scoring(facts: Preflight) -> Scoring:
+        if facts.blocking:
+            raise StoreError("nothing was scored:\n" + listed(facts.blocking))
+        if facts.scorable == 0:
+            raise StoreError("0 documents: the corpus has no row with a vector, so there is nothing to calibrate on.")
+        contract = ScoreContract(
+            metric=metric,
+            normalisation=_normalisation(facts, query_vectors),
+            threshold_inclusive=inclusive,
+            embedding_version=embedding_version,
+        )
+        low, high = _range(contract, facts, query_vectors)
+        start = Summaries(
+            query_ids,
+            {str(query_id): docs.tolist() for query_id, docs in labels.qrels.groupby("query_id")["doc_id"]},
+            depth=max(MIN_DEPTH, 2 * k_max),
+            low=low,
+            high=high,
+            keep_all=facts.scorable * len(query_ids) <= FULL_TABLE,
+            tolerance=contract.tolerance,
+        )
+        return Scoring(query_vectors, contract, start)
 
-def _add(summaries: Summaries, block: Block, query_vectors: npt.NDArray[np.float32], contract: ScoreContract) -> None:
-    ids = block.doc_ids if block.document_ids is None else block.document_ids
-    if block.vectors is not None:
-        raw = score_block(query_vectors, block.vectors, contract.metric)
-        summaries.add(ids, contract.similarity(raw).astype(np.float32))
-    elif block.scores is not None and block.query_row is not None:
-        similarity = contract.similarity(block.scores).astype(np.float32)
-        summaries.add(ids, similarity[None, :], rows=[block.query_row])
+    if isinstance(source, DividedSource) and source.strategy_for(strategy, len(query_vectors)) == "fetch":
+        with source.divided(query_vectors) as division:
+            facts = division.facts
+            how = scoring(facts)
+            seen = _in_parts(source, division, how, workers, kept, progress)
     else:
-        raise StoreError("a block of the source has neither vectors nor the scores of a query; the source is broken.")
+        facts = source.preflight()
+        how = scoring(facts)
+        seen = score_blocks(source.blocks(query_vectors, strategy=strategy, progress=progress), how)
+    level = "document" if seen.documents else "passage"
+    return _scores(seen.summaries, labels, how.contract, facts, how.start.depth, level), facts
+
+
+def _in_parts(
+    source: DividedSource,
+    division: Division,
+    scoring: Scoring,
+    workers: Workers,
+    kept: PartStore | None,
+    progress: Progress | None,
+) -> Seen:
+    """Score all parts, those that wait from before apart, and prove that together they are the whole."""
+    whole, expected = Seen(scoring.start.empty()), division.facts.scorable
+    counter = _Counter(progress, expected)
+    todo = list(division.parts)
+    several = len(todo) > 1
+    if kept is not None and several:
+        for part, seen in kept.found(division, scoring):
+            whole.merge(seen)
+            counter.step(seen.rows)
+            todo.remove(part)
+    for part, seen in score_parts(source, todo, scoring, workers, counter.step):
+        if kept is not None and several:
+            kept.keep(part, seen)
+        whole.merge(seen)
+    if whole.rows != expected:
+        raise StoreError(
+            f"pulled {whole.rows} of {expected} scores (truncated): rows went missing or came twice between the server "
+            "and here, or vectors are so short that their scores are no numbers. Nothing is recommended from a partial "
+            "pull."
+        )
+    return whole
+
+
+class _Counter:
+    """Turns amounts into (done, expected)."""
+
+    def __init__(self, progress: Progress | None, expected: int) -> None:
+        self._progress, self._expected, self._done = progress, expected, 0
+
+    def step(self, rows: int) -> None:
+        self._done += rows
+        if self._progress is not None:
+            self._progress(self._done, self._expected)
 
 
 def _scores(

@@ -21,7 +21,7 @@ from ..errors import CalibrationError
 from ..resources import cache_dir
 from ..scores import Histogram, Scores
 
-FORMAT = 1
+FORMAT = 2
 KEEP_DAYS = 30
 ONCE = "once-"
 """Begins the key of a pull that only one invocation may find again."""
@@ -101,6 +101,11 @@ def content_hash(scores: Scores, facts: Mapping[str, Any]) -> str:
     plain = {**_about(scores), "facts": {**facts, "model": model}}
     digest.update(json.dumps(plain, sort_keys=True, ensure_ascii=True, default=str).encode())
     return digest.hexdigest()
+
+
+def parts_folder(key: str) -> Path:
+    """Where finished parts of a pull wait for the rest."""
+    return _folder() / f"parts-{key}"
 
 
 def forget(key: str) -> None:

@@ -1,5 +1,6 @@
 """Mergeable summaries: whatever the blocks and their order, the same as one pass over everything."""
 
+import io
 from dataclasses import dataclass
 
 import hypothesis.strategies as st
@@ -113,7 +114,7 @@ def test_thousands_of_equal_copies_do_not_pile_up() -> None:
     one = Summaries(["q"], {}, depth=10)
     for start in range(0, 20_000, 1000):
         one.add([f"d{i:05d}" for i in range(start, start + 1000)], np.full((1, 1000), 0.5))
-    assert len(one._top[0][0]) <= 50
+    assert len(one._best.arrays()[1]) <= 50
     assert one.top()["doc_id"].tolist() == [f"d{i:05d}" for i in range(10)]
 
 
@@ -168,3 +169,38 @@ def test_a_block_may_be_reused_by_its_owner() -> None:
     assert everything is not None
     assert everything["similarity"].tolist() == pytest.approx([0.5, 0.4])
     assert one.top()["similarity"].tolist() == pytest.approx([0.5, 0.4])
+
+
+@given(world=worlds(), cut=st.integers(0, 12), keep_all=st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_what_was_saved_merges_as_if_it_had_stayed(world: World, cut: int, keep_all: bool) -> None:
+    """A part of the corpus goes through a file, as after an interruption or from another machine."""
+    whole = summaries(world, keep_all=keep_all)
+    first, second = whole.empty(), whole.empty()
+    for part, piece in ((first, slice(None, cut)), (second, slice(cut, None))):
+        if len(world.docs[piece]):
+            part.add(world.docs[piece], world.table[:, piece])
+    file = io.BytesIO()
+    second.save(file)
+    file.seek(0)
+    whole.merge(first)
+    whole.merge(whole.load(file))
+    pd.testing.assert_frame_equal(
+        whole.top(), by_brute_force(world).query("rank <= @world.depth").reset_index(drop=True)
+    )
+    direct = summaries(world, keep_all=keep_all)
+    direct.add(world.docs, world.table)
+    assert (whole.histogram.counts == direct.histogram.counts).all()
+    assert (whole.scored == direct.scored).all()
+    assert (whole.invalid == direct.invalid).all()
+    pd.testing.assert_frame_equal(whole.judged(), direct.judged())
+    if keep_all:
+        pd.testing.assert_frame_equal(whole.everything(), direct.everything())
+
+
+def test_a_file_of_other_queries_is_refused() -> None:
+    file = io.BytesIO()
+    Summaries(["q1", "q2"], {}, depth=3).save(file)
+    file.seek(0)
+    with pytest.raises(ValueError, match="other queries"):
+        Summaries(["q1"], {}, depth=3).load(file)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from psycopg import errors
+from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from ...errors import StoreError
@@ -17,7 +17,8 @@ HIDDEN = "***"
 _SECRETS = ("password", "sslpassword", "passwd")
 # Greedy to the last "@": a password may hold an "@" or a "/" that should have been escaped.
 _IN_ADDRESS = re.compile(r"(\w[\w+.-]*://[^:/@?#]*:)(.*)(@)")
-_AS_KEYWORD = re.compile(r"(?i)\b(\w*passw(?:or)?d\s*=\s*)('(?:[^'\\]|\\.)*'?|[^\s&]+)")
+_AS_PARAMETER = re.compile(r"(?i)([?&]\w*passw(?:or)?d=)([^\s&]*)")
+_AS_KEYWORD = re.compile(r"(?i)(?<![?&\w])(\w*passw(?:or)?d\s*=\s*)('(?:[^'\\]|\\.)*'?|\S+)")
 
 
 def redact_dsn(dsn: str) -> str:
@@ -29,8 +30,11 @@ def redact_dsn(dsn: str) -> str:
     'postgresql://u:***@h/db'
     >>> redact_dsn("host=h password='a b' dbname=db")
     'host=h password=*** dbname=db'
+    >>> redact_dsn("postgresql://h/db?password=a&sslmode=require"), redact_dsn("password=&a&b dbname=db")
+    ('postgresql://h/db?password=***&sslmode=require', 'password=*** dbname=db')
     """
     shown = _IN_ADDRESS.sub(rf"\1{HIDDEN}\3", dsn)
+    shown = _AS_PARAMETER.sub(rf"\1{HIDDEN}", shown)
     return _AS_KEYWORD.sub(rf"\1{HIDDEN}", shown)
 
 
@@ -122,13 +126,24 @@ def set_local(connection: Connection, settings: dict[str, str]) -> dict[str, str
 
 
 @contextmanager
-def snapshot(dsn: str | None, service: str | None, *, statement_timeout: float = 600.0) -> Iterator[Connection]:
-    """Yield a connection inside one repeatable-read, read-only transaction; it is rolled back and closed at the end."""
+def snapshot(
+    dsn: str | None, service: str | None, *, statement_timeout: float = 600.0, shared: str | None = None
+) -> Iterator[Connection]:
+    """Yield a connection inside one repeatable-read, read-only transaction; it is rolled back and closed at the end.
+
+    Parameters
+    ----------
+    shared : str, optional
+        Name of an exported snapshot to see the database by; it lasts as long as the transaction that exported it.
+    """
     connection = connect(dsn, service, statement_timeout=statement_timeout)
     try:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         with connection.transaction(force_rollback=True):
+            if shared is not None:
+                with explained("use the shared snapshot"):
+                    connection.execute(sql.SQL("SET TRANSACTION SNAPSHOT {}").format(sql.Literal(shared)))
             yield connection
     finally:
         connection.close()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,10 @@ from psycopg.types.string import ByteaBinaryLoader
 from ...errors import StoreError
 from ..base import (
     Block,
+    Division,
     Floats32,
     Floats64,
+    Part,
     Preflight,
     Progress,
     Strategy,
@@ -24,6 +26,8 @@ from ..base import (
 )
 from .catalog import Names, Target, check_metric, resolve
 from .connect import Connection, explained, redact_dsn, set_local, snapshot
+from .division import export_snapshot, grid, state, unchanged, within
+from .plan import search_plan
 from .preflight import EXACT_SETTINGS, measure, plan_of, prove_exact
 from .verify import largest_difference
 from .wire import decode, vector_text
@@ -109,20 +113,62 @@ class PostgresSource:
         StoreError
             Something blocks an exact pull, all reasons at once and before the first block; or rows went missing.
         """
-        if strategy not in ("auto", "fetch", "sql"):
-            raise StoreError(f"unknown strategy {strategy!r}; expected 'auto', 'fetch' or 'sql'.")
+        self.strategy_for(strategy, 1)
         with self._opened("pull from") as (connection, target):
             facts = self._measured(connection, target)
             raise_blocking(facts)
             width = next(iter(facts.dimensions))
             queries = check_queries(query_vectors, width, self.metric, f"column {self.names.vector_column}")
-            chosen = ("sql" if len(queries) < SQL_BELOW else "fetch") if strategy == "auto" else strategy
+            chosen = self.strategy_for(strategy, len(queries))
             self._facts["strategy"] = chosen
             if chosen == "fetch":
-                yield from complete(self._fetched(connection, target, facts, width), facts.scorable, progress)
+                yield from complete(self._whole(connection, target, facts, width), facts.scorable, progress)
             else:
                 pieces = self._scored(connection, target, facts, queries)
                 yield from complete(pieces, facts.scorable * len(queries), progress)
+
+    def strategy_for(self, strategy: Strategy, queries: int) -> Literal["fetch", "sql"]:
+        """Resolve "auto": fetch the vectors and multiply, but for a few queries ask the server for their scores."""
+        if strategy not in ("auto", "fetch", "sql"):
+            raise StoreError(f"unknown strategy {strategy!r}; expected 'auto', 'fetch' or 'sql'.")
+        if strategy == "auto":
+            return "sql" if queries < SQL_BELOW else "fetch"
+        return strategy
+
+    @contextmanager
+    def divided(self, query_vectors: Floats32) -> Iterator[Division]:
+        """Open one snapshot, cut the table into ranges of its pages, and let other connections see what it sees.
+
+        Raises
+        ------
+        StoreError
+            Something blocks an exact pull, all reasons at once; or the queries do not fit.
+        """
+        with self._opened("pull from") as (connection, target):
+            facts = self._measured(connection, target)
+            raise_blocking(facts)
+            width = next(iter(facts.dimensions), 0)
+            check_queries(query_vectors, width, self.metric, f"column {self.names.vector_column}")
+            ranges = grid(connection, target, facts)
+            shared = export_snapshot(connection)
+            zeros = facts.zero_vectors > 0 and needs_direction(self.metric)
+            parts = [Part(number, (shared, *bounds, width, zeros)) for number, bounds in enumerate(ranges)]
+            self._facts |= {"strategy": "fetch", "parts": len(parts)}
+            self._proven(connection, target, _columns(target), (), within(parts[-1]))
+            now = state(connection, target, facts, len(parts))
+            yield Division(facts, parts, now, lambda before: unchanged(connection, target, before, now))
+
+    def read(self, part: Part) -> Iterator[Block]:
+        """Yield a part in blocks of vectors, over a connection of its own that sees the division's snapshot."""
+        shared, _, _, width, zeros = part.token
+        with self._opened("pull from", shared) as (connection, target):
+            for block, _ in self._fetched(connection, target, width, zeros, within(part)):
+                yield block
+
+    def search_plan(self, limit: int) -> dict[str, Any]:
+        """Ask how the server would run a deployed search for the `limit` best; see `plan.search_plan`."""
+        with snapshot(self._conninfo, self._service, statement_timeout=self._timeout) as connection:
+            return search_plan(connection, resolve(connection, self.names, self.metric), self.metric, limit)
 
     def vectors_of(self, doc_ids: Iterable[str]) -> dict[str, Floats32]:
         """Return the vectors of some documents; ids that are unknown or have no vector are absent."""
@@ -170,10 +216,10 @@ class PostgresSource:
         }
 
     @contextmanager
-    def _opened(self, action: str) -> Iterator[tuple[Connection, Target]]:
+    def _opened(self, action: str, shared: str | None = None) -> Iterator[tuple[Connection, Target]]:
         """One snapshot in which no index scan is planned: a view ordered by distance would cut the counts too."""
         with (
-            snapshot(self._conninfo, self._service, statement_timeout=self._timeout) as connection,
+            snapshot(self._conninfo, self._service, statement_timeout=self._timeout, shared=shared) as connection,
             explained(f"{action} {self.names.table}"),
         ):
             self._facts["settings"] = set_local(connection, EXACT_SETTINGS)
@@ -191,19 +237,28 @@ class PostgresSource:
         }
         return facts
 
-    def _fetched(self, connection: Connection, target: Target, facts: Preflight, width: int) -> Iterator[Block]:
-        columns = sql.SQL("{}, {}, {}").format(target.id, target.document, target.vector)
-        query = self._proven(connection, target, columns, ())
-        size = max(256, min(50_000, BLOCK_BYTES // (4 * width)))
+    def _whole(self, connection: Connection, target: Target, facts: Preflight, width: int) -> Iterator[Block]:
+        zeros = facts.zero_vectors > 0 and needs_direction(self.metric)
         left_out = 0
+        for block, out in self._fetched(connection, target, width, zeros):
+            left_out += out
+            yield block
+        _check_left_out(left_out, facts, self.metric)
+
+    def _fetched(
+        self, connection: Connection, target: Target, width: int, zeros: bool, condition: sql.Composable | None = None
+    ) -> Iterator[tuple[Block, int]]:
+        """Yield blocks of vectors, each with how many were left out of it because they have no direction."""
+        query = self._proven(connection, target, _columns(target), (), condition)
+        size = max(256, min(50_000, BLOCK_BYTES // (4 * width)))
         for rows in _stream(connection, target, query, (), size):
             names, documents, cells = zip(*rows, strict=True)
             vectors = decode(cells, width, target.column_type)
-            may_be_left_out = facts.zero_vectors > 0 and needs_direction(self.metric)
-            keep = np.asarray(vectors.any(axis=1)) if may_be_left_out else np.ones(len(vectors), dtype=np.bool_)
-            left_out += len(vectors) - int(keep.sum())
-            yield _block(list(names), list(documents), keep, target, vectors=vectors)
-        _check_left_out(left_out, facts, self.metric)
+            keep = np.asarray(vectors.any(axis=1)) if zeros else np.ones(len(vectors), dtype=np.bool_)
+            yield (
+                _block(list(names), list(documents), keep, target, vectors=vectors),
+                len(vectors) - int(keep.sum()),
+            )
 
     def _scored(self, connection: Connection, target: Target, facts: Preflight, queries: Floats32) -> Iterator[Block]:
         columns = sql.SQL("{}, {}, {}").format(target.id, target.document, target.score(self.metric))
@@ -220,11 +275,21 @@ class PostgresSource:
             _check_left_out(left_out, facts, self.metric)
 
     def _proven(
-        self, connection: Connection, target: Target, columns: sql.Composable, parameters: tuple[Any, ...]
+        self,
+        connection: Connection,
+        target: Target,
+        columns: sql.Composable,
+        parameters: tuple[Any, ...],
+        condition: sql.Composable | None = None,
     ) -> sql.Composed:
-        query = target.select(columns, sql.SQL("{} IS NOT NULL").format(target.vector))
+        present: sql.Composable = sql.SQL("{} IS NOT NULL").format(target.vector)
+        query = target.select(columns, present if condition is None else present + sql.SQL(" AND ") + condition)
         self._facts["plan"] = prove_exact(connection, plan_of(connection, query, parameters))
         return query
+
+
+def _columns(target: Target) -> sql.Composed:
+    return sql.SQL("{}, {}, {}").format(target.id, target.document, target.vector)
 
 
 def _stream(

@@ -32,8 +32,7 @@ def test_c88_redacted(dsn, shown):
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=8))
 def test_c88_no_quoted_password_survives_redaction(password):
     shown = redact_dsn(make_conninfo(host="h", user="u", password=password))
-    assert shown.startswith("user=u password=***") or "password=***" in shown
-    assert password not in shown
+    assert shown == "host=h user=u password=***"
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1))
