@@ -112,6 +112,28 @@ def threads() -> int:
 
 def load_minilm(files: Sequence[Path]) -> Encode:
     """all-MiniLM-L6-v2 in int8 on ONNX Runtime: mean of the token vectors, then unit length."""
+    read = _minilm(files)
+
+    def encode(texts: list[str], role: Role) -> tuple[Vectors, npt.NDArray[np.bool_]]:
+        rows, truncated = [], []
+        for text in texts:  # one at a time: twice as fast as padded batches, and no text depends on its neighbours
+            tokens, cut = read(text)
+            mean = tokens.mean(axis=0, dtype=np.float64)
+            rows.append(mean / np.linalg.norm(mean))
+            truncated.append(cut)
+        return np.array(rows, dtype=np.float32), np.array(truncated, dtype=np.bool_)
+
+    return encode
+
+
+def load_minilm_tokens(files: Sequence[Path]) -> Callable[[str], Vectors]:
+    """Give the same network's vector of every token, shape (tokens, 384), as late interaction needs them."""
+    read = _minilm(files)
+    return lambda text: read(text)[0]
+
+
+def _minilm(files: Sequence[Path]) -> Callable[[str], tuple[Vectors, bool]]:
+    """Load the network; the function gives a text's token vectors and whether the text was cut."""
     import onnxruntime
     from tokenizers import Tokenizer
 
@@ -125,18 +147,13 @@ def load_minilm(files: Sequence[Path]) -> Encode:
     tokenizer.enable_truncation(MINILM_TOKENS)
     tokenizer.no_padding()
 
-    def encode(texts: list[str], role: Role) -> tuple[Vectors, npt.NDArray[np.bool_]]:
-        rows, truncated = [], []
-        for text in texts:  # one at a time: twice as fast as padded batches, and no text depends on its neighbours
-            tokens = tokenizer.encode(text)
-            ids = np.array([tokens.ids], dtype=np.int64)
-            feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-            mean = session.run(None, feed)[0][0].mean(axis=0, dtype=np.float64)
-            rows.append(mean / np.linalg.norm(mean))
-            truncated.append(bool(tokens.overflowing))
-        return np.array(rows, dtype=np.float32), np.array(truncated, dtype=np.bool_)
+    def read(text: str) -> tuple[Vectors, bool]:
+        tokens = tokenizer.encode(text)
+        ids = np.array([tokens.ids], dtype=np.int64)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        return session.run(None, feed)[0][0], bool(tokens.overflowing)
 
-    return encode
+    return read
 
 
 def load_e5(files: Sequence[Path]) -> Encode:
