@@ -11,13 +11,14 @@ RELEVANT_SHAPE, RELEVANT_WORTH = left_skewed, 20.0
 """Answers fail by a long tail to the left; the fitted shape is worth twenty queries beside the kernel."""
 NOISE_SHAPE, NOISE_WORTH = heavy_tailed, 100.0
 """The best of many scores now and then comes out far above the others; worth a hundred off-topic queries."""
-FLAT = 0.002
+FLAT = 0.001
 """Of what a miss weighs more than a false answer: costs within it of the least are the flat part, whose low end is
 taken."""
 BELIEVED, LOW_IN_GAP = 5.0, 0.1
 """A gap of this / (this + queries) of the distance between the medians is believed; a floor stands a tenth up in it."""
-NEAR = 0.025
-"""Of the same difference: what a promise may cost before the floor is left where it is."""
+NEAR = 0.05
+"""Of the same difference, or of twice the weight of a false answer if that is less: what a promise may cost before the
+floor is left where it is. It is at most what ten false answers in a hundred off-topic queries cost."""
 MARGIN = 1e-5
 """Distance kept from observed scores, ten times the tolerance of the contract."""
 WINDOW = 0.02
@@ -39,8 +40,8 @@ def smoothed_cost(relevant: npt.ArrayLike, noise: npt.ArrayLike, thresholds: Flo
     relevant = np.asarray(relevant, dtype=np.float64)
     noise = np.asarray(noise, dtype=np.float64)
     width = pooled_range(relevant, noise)
-    miss = Smoothed.fit(relevant, pooled_range=width, shape=RELEVANT_SHAPE, worth=RELEVANT_WORTH).below(thresholds)
-    kept = 1.0 - Smoothed.fit(noise, pooled_range=width, shape=NOISE_SHAPE, worth=NOISE_WORTH).below(thresholds)
+    miss = Smoothed.fit(relevant, pooled_range=width, shape=RELEVANT_SHAPE, worth=RELEVANT_WORTH).held(thresholds)
+    kept = 1.0 - Smoothed.fit(noise, pooled_range=width, shape=NOISE_SHAPE, worth=NOISE_WORTH).held(thresholds)
     return costs.miss_weight * miss + costs.false_weight * kept
 
 
@@ -111,7 +112,8 @@ def lowered(
 ) -> float:
     """Go down to the bound of the certificate where that costs next to nothing; else stay.
 
-    Only where a miss weighs more than a false answer, and within `NEAR` of what it weighs more.
+    Only where a miss weighs more than a false answer, and within `NEAR` of what it weighs more, but at most of twice
+    the weight of a false answer.
 
     Examples
     --------
@@ -121,7 +123,8 @@ def lowered(
     if bound is None or not -np.inf < bound < threshold or costs.miss_weight <= costs.false_weight:
         return threshold
     here, there = smoothed_cost(relevant, noise, np.array([threshold, bound]), costs).tolist()
-    return bound if there <= here + NEAR * (costs.miss_weight - costs.false_weight) else threshold
+    allowed = NEAR * min(costs.miss_weight - costs.false_weight, 2.0 * costs.false_weight)
+    return bound if there <= here + allowed else threshold
 
 
 def between_scores(

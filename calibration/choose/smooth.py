@@ -3,10 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import betaincinv, expit
 
 Floats = npt.NDArray[np.float64]
 Shape = Callable[[Floats], Floats]
@@ -14,6 +15,8 @@ Shape = Callable[[Floats], Floats]
 
 EPANECHNIKOV_FACTOR = 2.2138
 """Bandwidth of the Epanechnikov kernel that smooths as much as a Gaussian one of bandwidth 1."""
+BELIEVED_WITHIN = 0.9
+"""Confidence of the one-sided exact bounds of a counted share that the smoothed one is held within."""
 
 
 def left_skewed(z: Floats) -> Floats:
@@ -114,6 +117,42 @@ class Smoothed:
             fitted = self.shape((thresholds - float(np.mean(self.values))) / spread)
             smooth = self.shape_weight * fitted + (1.0 - self.shape_weight) * smooth
         return self.missing_share + (1.0 - self.missing_share) * smooth
+
+    def held(self, thresholds: Floats) -> Floats:
+        """`below`, never further from what was counted than chance explains.
+
+        Among n scored observations of which k lie below a threshold, the share below it is held between the two
+        one-sided exact binomial bounds of k in n. Tails that the shape draws beyond a sharp edge of the scores end
+        there, and the more observations there are, the less is left to the shape.
+        """
+        smooth = self.below(thresholds)
+        if len(self.values) == 0:
+            return smooth
+        low, high = count_bounds(len(self.values))
+        counted = np.searchsorted(self.values, thresholds, side="left")
+        scored = 1.0 - self.missing_share
+        held: Floats = np.clip(
+            smooth, self.missing_share + scored * low[counted], self.missing_share + scored * high[counted]
+        )
+        return held
+
+
+@lru_cache(maxsize=256)
+def count_bounds(n: int) -> tuple[Floats, Floats]:
+    """Exact (Clopper-Pearson) lower and upper bounds of a share, each one-sided, for 0 … n counted of n.
+
+    Examples
+    --------
+    >>> low, high = count_bounds(22)
+    >>> low[[0, 22]].round(3).tolist(), high[[0, 22]].round(3).tolist()
+    ([0.0, 0.901], [0.099, 1.0])
+    """
+    counted = np.arange(n + 1, dtype=np.float64)
+    low, high = np.zeros(n + 1), np.ones(n + 1)
+    low[1:] = betaincinv(counted[1:], n - counted[1:] + 1.0, 1.0 - BELIEVED_WITHIN)
+    high[:-1] = betaincinv(counted[:-1] + 1.0, n - counted[:-1], BELIEVED_WITHIN)
+    low.flags.writeable = high.flags.writeable = False  # the cache hands the same arrays to everybody
+    return low, high
 
 
 def shape_weight(worth: float, n: float) -> float:

@@ -18,6 +18,8 @@ PAIRS = ((1.0, 1.0), (3.0, 1.0), (10.0, 1.0), (1.0, 3.0))
 TARGET = 0.9
 LARGE = 200
 """Values a band must have on both sides to stand for a population."""
+WITHOUT_SIGNAL = 4
+"""Draws without a signal for each draw of the intervals: a share of one in fifty needs many."""
 
 
 @dataclass
@@ -66,19 +68,27 @@ def measure_promises(all_bands: list[Bands], seed: int, count: int) -> Promises:
                 _certificate(found, bands, n, split)
             if min(len(bands.relevant), len(bands.noise)) >= LARGE:
                 _draws(found, bands, n, count, seed)
+                _without_signal(found, bands, n, WITHOUT_SIGNAL * count, seed)
     return found
 
 
 def _draws(found: Promises, bands: Bands, n: int, count: int, seed: int) -> None:
     """Draw samples with the bands as populations, whose rates are then known."""
     rng = np.random.default_rng([seed, n, zlib.crc32(bands.name.encode())])
-    for draw in range(count):
+    for _ in range(count):
         relevant, noise = rng.choice(bands.relevant, n), rng.choice(bands.noise, 100)
-        pool = rng.permutation(bands.relevant if rng.random() < 0.5 else bands.noise)
         for pair in PAIRS:
             result = _choose(relevant, noise, pair)
             if isinstance(result, Recommendation):
                 _intervals(found, bands, n, relevant, noise, result)
+
+
+def _without_signal(found: Promises, bands: Bands, n: int, count: int, seed: int) -> None:
+    """Draw both samples from one band."""
+    rng = np.random.default_rng([seed, n, zlib.crc32(bands.name.encode()), 1])
+    for draw in range(count):
+        pool = rng.permutation(bands.relevant if rng.random() < 0.5 else bands.noise)
+        for pair in PAIRS:
             same = _choose(pool[:n], pool[n : n + 100], pair, seed=draw)
             found.offered_without_signal[n, pair].append(same.floor is not None)
 

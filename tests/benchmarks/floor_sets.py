@@ -48,25 +48,48 @@ class Split:
 
 def bands_of_texts(folder: Path, model: str, cache: VectorCache) -> Bands:
     """Embed a set; off-topic are its own labelled queries where there are twenty, else the probes in its languages."""
+    labels = _read(folder)
+    passages, vectors = _embedded(labels, model, cache)
+    queries = labels.queries["query_id"].tolist()
+    relevant, groups = _best_relevant(labels, queries, _corpus_ids(labels), vectors @ passages.T)
+    noise, far = _far(labels, model, cache, passages, vectors)
+    return Bands(f"{folder.name}@{model}", relevant, groups, noise.max(axis=1), far)
+
+
+def far_similarities(folder: Path, model: str, cache: VectorCache) -> Floats:
+    """Similarity of every off-topic query to every passage, shape (queries, passages)."""
+    labels = _read(folder)
+    passages, vectors = _embedded(labels, model, cache)
+    return _far(labels, model, cache, passages, vectors)[0]
+
+
+def _read(folder: Path) -> Labels:
     labels = read_labels(folder, rel_level=1, allow_dangling=True)
-    queries = labels.queries
-    embedder = open_embedder(model)
-    passages = _unit(cache.embed(embedder, passage_texts(labels), "passage"))
-    vectors = _unit(cache.embed(embedder, queries["text"].tolist(), "query"))
     if labels.corpus is None:
         raise SystemExit(f"{folder.name} has no corpus")
-    similarity = vectors @ passages.T
-    relevant, groups = _best_relevant(
-        labels, queries["query_id"].tolist(), labels.corpus["doc_id"].tolist(), similarity
-    )
+    return labels
+
+
+def _corpus_ids(labels: Labels) -> list[str]:
+    return [] if labels.corpus is None else labels.corpus["doc_id"].tolist()
+
+
+def _embedded(labels: Labels, model: str, cache: VectorCache) -> tuple[Floats, Floats]:
+    """Unit vectors of passages and queries."""
+    embedder = open_embedder(model)
+    passages = _unit(cache.embed(embedder, passage_texts(labels), "passage"))
+    return passages, _unit(cache.embed(embedder, labels.queries["text"].tolist(), "query"))
+
+
+def _far(labels: Labels, model: str, cache: VectorCache, passages: Floats, vectors: Floats) -> tuple[Floats, Names]:
+    """Similarities of labelled off-topic queries where there are enough, else of the probes, and the queries' names."""
+    queries = labels.queries
     off_topic = (queries["answerability"] == "off_topic").to_numpy()
     if off_topic.sum() >= ENOUGH_OFF_TOPIC:
-        noise, far = similarity[off_topic].max(axis=1), queries["query_id"].to_numpy(dtype=np.str_)[off_topic]
-    else:
-        probes = read_probes(languages=detect_languages(queries["text"].tolist()))
-        noise = (_unit(cache.embed(embedder, probes["text"].tolist(), "query")) @ passages.T).max(axis=1)
-        far = probes["query_id"].to_numpy(dtype=np.str_)
-    return Bands(f"{folder.name}@{model}", relevant, groups, noise, far)
+        return vectors[off_topic] @ passages.T, queries["query_id"].to_numpy(dtype=np.str_)[off_topic]
+    probes = read_probes(languages=detect_languages(queries["text"].tolist()))
+    probed = _unit(cache.embed(open_embedder(model), probes["text"].tolist(), "query"))
+    return probed @ passages.T, probes["query_id"].to_numpy(dtype=np.str_)
 
 
 def bands_of_vectors(folder: Path) -> Bands:

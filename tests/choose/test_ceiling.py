@@ -61,5 +61,42 @@ def test_small_corpora_are_not_extrapolated_and_nothing_gives_nothing() -> None:
 
 def test_a_falling_interval_is_ordered() -> None:
     ceiling = Ceiling(0.4, 1000, np.array([1000]), np.array([0.4]), 0.05, 0.03, 0.07)
+    assert ceiling.at(10_000) == pytest.approx((0.45, 0.43, 0.47))
     smaller = ceiling.at(100)
-    assert smaller == pytest.approx((0.35, 0.33, 0.37))
+    # artanh 0.45 - artanh 0.4 = 0.06105, one decade down from artanh 0.4 = 0.42365, and so on
+    assert smaller == pytest.approx((0.34745, 0.32499, 0.36902), abs=1e-4)
+
+
+def test_a_ceiling_near_1_never_passes_1() -> None:
+    rng = np.random.default_rng(4)
+    corpus = np.tanh(rng.normal(1.0, 0.3, (100, 1000)))
+    ceiling = noise_ceiling(tops_of(corpus), 1000)
+    assert ceiling is not None
+    value, low, high = ceiling.at(1e9) or (np.nan,) * 3
+    assert low <= value <= high <= 1.0
+    assert value > ceiling.value
+    assert ceiling.holds_until(value) is None
+    until = ceiling.holds_until((ceiling.at(50_000) or (np.nan,))[0])
+    assert until == pytest.approx(50_000)
+
+
+def test_the_interval_is_never_narrower_than_predictions_were_off() -> None:
+    corpus = np.tile(np.random.default_rng(6).normal(0.1, 0.1, (1, 1000)), (100, 1))  # resampling changes nothing
+    ceiling = noise_ceiling(tops_of(corpus), 1000)
+    assert ceiling is not None
+    value, low, high = ceiling.at(10_000) or (np.nan,) * 3
+    assert (value - low, high - value) == pytest.approx((0.03, 0.03))
+
+
+def test_equal_similarities_of_1_do_not_break_the_fit() -> None:
+    ceiling = noise_ceiling([[1.0 + 1e-7] * 100] * 30, 1000)
+    assert ceiling is not None
+    assert ceiling.growth == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_trial_may_extrapolate_from_a_smaller_corpus() -> None:
+    tops = tops_of(np.random.default_rng(5).normal(0.1, 0.1, (50, 120)))
+    small = noise_ceiling(tops, 120, smallest=50)
+    assert small is not None
+    assert small.growth is not None
+    assert small.growth > 0

@@ -133,6 +133,16 @@ def test_the_scale_of_scores_does_not_matter() -> None:
     assert there == pytest.approx(20 * here - 7, abs=1e-9)
 
 
+def test_above_a_sharp_upper_edge_of_the_noise_dear_false_answers_do_not_push_the_floor_through_the_answers() -> None:
+    rng = np.random.default_rng(8)
+    relevant = rng.normal(0.6, 0.08, 20)
+    noise = np.minimum(rng.normal(0.45, 0.1, 100), 0.5 + 0.01 * rng.random(100))
+    floor = pick(relevant, noise, Costs(1, 3))[0]
+    assert noise.max() - 0.01 < floor < noise.max() + 0.01
+    # a noise without that edge leaves the same floor higher
+    assert pick(relevant, rng.normal(0.45, 0.1, 100), Costs(1, 3))[0] > floor + 0.03
+
+
 def test_a_floor_goes_down_to_the_bound_of_its_certificate_only_where_that_is_cheap() -> None:
     rng = np.random.default_rng(5)
     relevant, noise, costs = rng.normal(0.55, 0.08, 50), rng.normal(0.3, 0.06, 100), Costs()
@@ -141,9 +151,17 @@ def test_a_floor_goes_down_to_the_bound_of_its_certificate_only_where_that_is_ch
     rise = smoothed_cost(relevant, noise, grid, costs) - cost
     for bound, price in zip(grid.tolist(), rise.tolist(), strict=True):
         found = lowered(threshold, bound, relevant, noise, costs)
-        assert found == (bound if price <= NEAR * (1.5 - 0.5) else threshold)
+        assert found == (bound if price <= NEAR * (1.5 - 0.5) else threshold)  # twice .5 is as much
     assert rise.max() > NEAR > rise[-2]
     assert lowered(threshold, threshold + 0.1, relevant, noise, costs) == threshold
+    heavy = Costs(10, 1)  # ten points of false answers at most, however much a miss weighs
+    start, least = pick(relevant, noise, heavy)
+    lower = start - np.linspace(0.0, 0.3, 60)
+    prices = smoothed_cost(relevant, noise, lower, heavy) - least
+    assert [lowered(start, bound, relevant, noise, heavy) == bound for bound in lower.tolist()] == [
+        bool(price <= NEAR * 1.0) for price in prices
+    ]
+    assert prices.max() > NEAR
     assert lowered(threshold, threshold - 1e-4, relevant, noise, Costs(1, 3)) == threshold
 
 

@@ -4,12 +4,14 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from scipy.stats import gumbel_l, logistic
+from scipy.stats import binomtest, gumbel_l, logistic
 
 from calibration.choose.smooth import (
+    BELIEVED_WITHIN,
     EPANECHNIKOV_FACTOR,
     Smoothed,
     bandwidth,
+    count_bounds,
     heavy_tailed,
     kernel_steps,
     left_skewed,
@@ -77,3 +79,41 @@ def test_shapes_are_the_standardised_families(shape: object, family: object) -> 
 def test_the_steps_of_all_values_average_to_the_kernel_estimate(values: list[float]) -> None:
     array, grid = np.array(values), np.linspace(-2.0, 2.0, 41)
     assert kernel_steps(array, grid, 0.3).mean(axis=0) == pytest.approx(directly(array, grid, 0.3))
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 40])
+def test_count_bounds_are_the_exact_binomial_ones(n: int) -> None:
+    low, high = count_bounds(n)
+    for k in range(n + 1):
+        below = binomtest(k, n, alternative="less").proportion_ci(BELIEVED_WITHIN, method="exact").high
+        above = binomtest(k, n, alternative="greater").proportion_ci(BELIEVED_WITHIN, method="exact").low
+        assert (low[k], high[k]) == pytest.approx((above, below), abs=1e-10)
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1, 1, width=32), min_size=2, max_size=60), st.integers(0, 5))
+def test_the_held_share_rises_and_never_leaves_the_bounds_of_the_count(scored: list[float], missing: int) -> None:
+    values = np.array(scored + [-np.inf] * missing)
+    smoothed = Smoothed.fit(values, pooled_range=1.0, shape=heavy_tailed, worth=100.0)
+    grid = np.linspace(-1.5, 1.5, 301)
+    held = smoothed.held(grid)
+    assert (np.diff(held) >= -1e-9).all()
+    low, high = count_bounds(len(scored))
+    counted = (np.array(scored)[None, :] < grid[:, None]).sum(axis=1)
+    share = len(scored) / len(values)
+    assert (held >= 1 - share + share * low[counted] - 1e-12).all()
+    assert (held <= 1 - share + share * high[counted] + 1e-12).all()
+    inside = (held > 1 - share + share * low[counted] + 1e-9) & (held < 1 - share + share * high[counted] - 1e-9)
+    assert held[inside] == pytest.approx(smoothed.below(grid)[inside])
+
+
+def test_a_tail_beyond_a_sharp_edge_is_cut_to_what_the_count_allows() -> None:
+    smoothed = Smoothed.fit(np.linspace(0.0, 0.5, 100), pooled_range=1.0, shape=heavy_tailed, worth=100.0)
+    beyond = np.array([0.505])
+    assert 1.0 - smoothed.below(beyond)[0] > 0.04
+    assert 1.0 - smoothed.held(beyond)[0] == pytest.approx(1.0 - 0.1 ** (1 / 100))
+
+
+def test_without_a_scored_value_nothing_is_held() -> None:
+    smoothed = Smoothed.fit(np.array([-np.inf]), pooled_range=1.0, shape=heavy_tailed, worth=1.0)
+    assert smoothed.held(np.array([0.0, 1.0])).tolist() == [1.0, 1.0]
