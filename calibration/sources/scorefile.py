@@ -16,7 +16,7 @@ from ..labels.cells import NOT_SCORED, clean_id, grade, has_decimal_comma, is_ab
 from ..labels.files import read_table
 from ..labels.options import NO_KINDS, Options
 from ..labels.rows import Judgement, Query, ScoredQuery, messages
-from ..labels.tables import PER_QUERY, QUERIES, SCORES, Findings, Table, enumerated, fields_of
+from ..labels.tables import PER_QUERY, QUERIES, SCORES, Findings, Names, Table, enumerated, fields_of, spelling
 
 Value = TypeVar("Value")
 Statements = dict[str, dict[str, tuple[Any, str]]]
@@ -33,6 +33,7 @@ def read_scores(
     unjudged: Unjudged = "unknown",
     queries: Path | None = None,
     answerability_by_kind: Mapping[str, str] = NO_KINDS,
+    column: str = "score",
 ) -> tuple[pd.DataFrame, Labels]:
     """Read raw scores and the labels that come with them; the scores are not converted.
 
@@ -46,6 +47,8 @@ def read_scores(
         What the scores are; only checked to exist.
     queries : Path, optional
         A queries file; its queries that are not among the scores returned nothing.
+    column : str
+        The column of the scores, where a file has several.
 
     Returns
     -------
@@ -65,8 +68,20 @@ def read_scores(
     metric_named(metric)
     options = Options(rel_level, unjudged, answerability_by_kind)
     findings = Findings()
-    raw = read_table(Path(path), SCORES, findings)
-    table = fields_of(raw, SCORES, findings, required=("query_id", "doc_id", "score"), noun="scores")
+    names = {**SCORES, "score": (spelling(column),)}
+    return scores_of_table(read_table(Path(path), names, findings), options, findings, queries=queries, names=names)
+
+
+def scores_of_table(
+    raw: Table | None,
+    options: Options,
+    findings: Findings,
+    *,
+    queries: Path | None = None,
+    names: Names = SCORES,
+) -> tuple[pd.DataFrame, Labels]:
+    """Make what `read_scores` returns of a raw table, wherever it came from; None says it could not be read."""
+    table = fields_of(raw, names, findings, required=("query_id", "doc_id", "score"), noun="scores")
     asked = _asked(queries, findings)
     if table is None:
         raise findings.error()
