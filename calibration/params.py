@@ -3,12 +3,14 @@
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from .errors import ContractError, ParameterError, listed
 
+HOW_ONLY = frozenset({"workers", "backend", "scheduler"})
+"""Parameters that change how a result is reached and never the result."""
 SAMPLE_MODELS = ("minilm", "multilingual-e5-small", "wordllama")
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Weight = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
@@ -57,6 +59,9 @@ class RunParams(BaseModel):
     where: str | None = Field(None, description="SQL condition kept on every query unchanged")
     metric: str = Field("cosine_similarity", description="metric of the scores, by its contract name")
     strategy: Literal["auto", "fetch", "sql"] = Field("auto", description="how vectors become scores")
+    workers: Annotated[int, Field(ge=1, le=1000)] = Field(1, description="processes that read and score side by side")
+    backend: Literal["loky", "dask"] = Field("loky", description="where they run: this machine, or a Dask cluster")
+    scheduler: str | None = Field(None, description="address of the Dask scheduler")
     statement_timeout: Annotated[int, Field(ge=0)] = Field(600, description="seconds; 0 waits for ever")
     base_url: str | None = Field(None, description="OpenAI-compatible endpoint")
     dimensions: Annotated[int, Field(gt=0)] | None = Field(None, description="shortened embeddings, where supported")
@@ -171,6 +176,8 @@ class RunParams(BaseModel):
             problems.append("a database (`dsn` or `service`) and `table`, the table with the vectors, go together")
         if self.scores is None and metric_named(self.metric).to_cosine is None:
             problems.append(f"the metric {self.metric!r} is for score files; vectors give cosine, L2 or inner product")
+        if (self.backend == "dask") != (self.scheduler is not None):
+            problems.append("`backend` dask and `scheduler`, its address, go together")
         return problems
 
     def _label_problems(self) -> list[str]:
@@ -214,18 +221,26 @@ class RunParams(BaseModel):
         return safe_name(self.model or Path(self.scores or self.vectors or self.table or "scores").stem)
 
 
+Params = TypeVar("Params", bound=RunParams)
+
+
 def parameters(values: Mapping[str, Any]) -> RunParams:
-    """Validate parameters; every problem is reported at once and in the user's words.
+    """Validate the parameters of a calibration; see `validated`."""
+    return validated(RunParams, values)
+
+
+def validated(kind: type[Params], values: Mapping[str, Any]) -> Params:
+    """Validate parameters of one kind; every problem is reported at once and in the user's words.
 
     Raises
     ------
     ParameterError
         Unknown names (with the closest known one), wrong types, values out of range, contradictions.
     """
-    problems = unknown_names(values, RunParams.model_fields)
-    known = {name: value for name, value in values.items() if name in RunParams.model_fields}
+    problems = unknown_names(values, kind.model_fields)
+    known = {name: value for name, value in values.items() if name in kind.model_fields}
     try:
-        params = RunParams(**known)
+        params = kind(**known)
     except ValidationError as error:
         for item in error.errors():
             name = ".".join(str(part) for part in item["loc"]) or "parameters"
@@ -255,7 +270,12 @@ def unknown_names(values: Mapping[str, Any], known: Mapping[str, Any] | set[str]
 
 def parameters_from(namespace: Mapping[str, Any]) -> RunParams:
     """Validate the parameters that a notebook's namespace holds under their names."""
-    return parameters({name: namespace[name] for name in RunParams.model_fields if name in namespace})
+    return validated_from(RunParams, namespace)
+
+
+def validated_from(kind: type[Params], namespace: Mapping[str, Any]) -> Params:
+    """`parameters_from` for parameters of another kind."""
+    return validated(kind, {name: namespace[name] for name in kind.model_fields if name in namespace})
 
 
 def safe_name(name: str) -> str:

@@ -96,6 +96,7 @@ POLICIES: dict[str, Policy] = {
     "top-K only": lambda relevant, noise: None,
     "fixed 0.78": fixed(0.78),
     "fixed 0.5": fixed(0.5),
+    "max F0.5": max_f(0.5),
     "max F1": max_f(1.0),
     "max F2": max_f(2.0),
     "equal error rate": equal_error_rate,
@@ -106,6 +107,29 @@ POLICIES: dict[str, Policy] = {
     "low in the extreme gap": low_in_the_gap,
 }
 """By the name shown. None means "no floor": accept everything within the cap."""
+
+
+LARGEST_GAP = "largest gap per query"
+"""Name of the one policy that is no floor (see `largest_gap`)."""
+
+
+def largest_gap(similarity: Floats, cap: int) -> int:
+    """How many passages of one query are kept when its list is cut at its largest drop (Adaptive-k, arXiv 2506.08479).
+
+    At least one always is, so it cannot refuse a question; without the paper's buffer of further passages.
+
+    Parameters
+    ----------
+    similarity : ndarray
+        Of the query's passages in order of rank, those beyond `cap` included: the drop after the last one is unknown.
+
+    Examples
+    --------
+    >>> largest_gap(np.array([0.9, 0.85, 0.4, 0.35, 0.1]), 3), largest_gap(np.array([0.2]), 3)
+    (2, 1)
+    """
+    drops = -np.diff(similarity[: cap + 1])
+    return int(np.argmax(drops)) + 1 if len(drops) else len(similarity)
 
 
 def as_chooser(policy: Policy) -> Callable[[Floats, Floats, Costs], float | None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..params import RunParams
+    from ..params import Params, RunParams
 
 CONFIG = "calibration.toml"
 DSN = "CALIBRATION_DSN"
@@ -18,6 +18,15 @@ ONE_OFF_MODEL = "minilm"
 def run_parameters(
     given: Mapping[str, Any], config: Path | None = None, settings: Sequence[str] = ()
 ) -> "list[RunParams]":
+    """Validate the parameters of a calibration, one set per model; see `parameters_of`."""
+    from ..params import RunParams
+
+    return parameters_of(RunParams, given, config, settings)
+
+
+def parameters_of(
+    kind: "type[Params]", given: Mapping[str, Any], config: Path | None = None, settings: Sequence[str] = ()
+) -> "list[Params]":
     """Validate what was given, one set of parameters per model.
 
     A password in a dsn is moved into PGPASSWORD, where libpq and the notebooks' kernels find it and no file does.
@@ -34,9 +43,9 @@ def run_parameters(
     ParameterError
         Every problem found, before anything is embedded or pulled.
     """
-    from ..params import SAMPLE_MODELS, parameters
+    from ..params import SAMPLE_MODELS, validated
 
-    values = _merged(given, config, settings)
+    values = _merged(kind, given, config, settings)
     models = _models(values)
     if values.get("table") is not None and not _has(values, "dsn", "service", "scores") and os.environ.get(DSN):
         values["dsn"] = os.environ[DSN]
@@ -46,12 +55,12 @@ def run_parameters(
         values["dsn"] = detach_password(values["dsn"])
     if not models:
         own = _has(values, "labels", "queries", "queries_sql", "dsn", "service")
-        ready = _has(values, "scores", "vectors")
+        ready = _has(values, "scores", "vectors", "signals", "trec_runs")
         models = [None] if ready else [ONE_OFF_MODEL] if own else list(SAMPLE_MODELS)
     _refuse_many(models, values)
     if values.get("out") is None:
         values["out"] = f"reports/runs/{_run_name(values)}"
-    return [parameters({**values, "model": model}) for model in models]
+    return [validated(kind, {**values, "model": model}) for model in models]
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -64,6 +73,7 @@ def read_config(path: Path) -> dict[str, Any]:
     """
     from ..errors import ParameterError, listed
     from ..params import RunParams, unknown_names
+    from ..studies.hybrid_params import HybridParams
 
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -71,7 +81,7 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ParameterError(f"cannot read {path}: {error.strerror}. `calibrate init` writes one.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"{path} is not valid TOML: {error}.") from None
-    problems = unknown_names(values, {*RunParams.model_fields, "models"})
+    problems = unknown_names(values, {*RunParams.model_fields, *HybridParams.model_fields, "models"})
     if "model" in values and "models" in values:
         problems.append("give either model or models, not both")
     models = values.get("models", [])
@@ -106,10 +116,13 @@ def setting(text: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
-def _merged(given: Mapping[str, Any], config: Path | None, settings: Sequence[str]) -> dict[str, Any]:
-    """Take calibration.toml, `--set` over it, and options over both."""
+def _merged(
+    kind: "type[RunParams]", given: Mapping[str, Any], config: Path | None, settings: Sequence[str]
+) -> dict[str, Any]:
+    """Take calibration.toml, `--set` over it, and options over both; what is in the file for other commands is left."""
     path = config or (Path(CONFIG) if Path(CONFIG).is_file() else None)
-    values = {} if path is None else read_config(path)
+    read = {} if path is None else read_config(path)
+    values = {name: value for name, value in read.items() if name == "models" or name in kind.model_fields}
     said = dict(setting(text) for text in settings)
     said |= {name: value for name, value in given.items() if value is not None and value != []}
     for name, other in (("model", "models"), ("models", "model")):
@@ -150,7 +163,7 @@ def _has(values: Mapping[str, Any], *names: str) -> bool:
 def _run_name(values: Mapping[str, Any]) -> str:
     from ..params import safe_name
 
-    for name in ("labels", "scores", "vectors", "table", "queries"):
+    for name in ("labels", "scores", "signals", "vectors", "table", "queries"):
         if values.get(name) is not None:
             return safe_name(Path(str(values[name])).stem)
     return "sample"

@@ -43,6 +43,9 @@ def run(
     language: o.Language = None,
     no_probes: o.NoProbes = False,
     show_text: o.ShowText = False,
+    workers: o.Workers = None,
+    backend: o.Backend = None,
+    scheduler: o.Scheduler = None,
     settings: o.Set = None,
     config: o.Config = None,
     force: Annotated[bool, typer.Option("--force", help="make every file anew")] = False,
@@ -63,6 +66,7 @@ def run(
         "preset": preset, "miss_cost": miss_cost, "false_cost": false_cost, "off_topic_share": off_topic_share,
         "top_k": top_k, "old_floor": old_floor, "exclude_subjects": exclude_subject, "languages": language,
         "show_text": show_text or None, "probes": False if no_probes else None,
+        "workers": workers, "backend": backend, "scheduler": scheduler,
         "answerability_by_kind": ",".join(answerability) if answerability else None,
     }  # fmt: skip
     params = run_parameters(given, config, settings or ())

@@ -7,13 +7,9 @@ from ..studies.model import Calibration
 from .base import Display, style, unseen
 from .tables import templates
 from .texts import counted, exact, interval, out_of, percent, short, shorten
+from .topk import why_this_cap
 
 STATUS = {"certified": "Certified floor", "uncertified": "Floor, not certified", "none": "No floor"}
-CAP = {
-    "budget": "given as a budget",
-    "labels": "the smallest that loses nothing beyond noise",
-    "default": "a default, for lack of answerable queries",
-}
 
 
 class AnswerDisplay(Display):
@@ -100,7 +96,7 @@ class AnswerDisplay(Display):
         found = self.calibration
         rows = [("model", shorten(found.name, 80)), ("status", STATUS[found.status])]
         rows.append(("floor", "none" if found.floor is None else exact(found.floor)))
-        rows.append(("top-K", f"{found.top_k.value} ({CAP[found.top_k.chosen_by]})"))
+        rows.append(("top-K", f"{found.top_k.value} ({why_this_cap(found.top_k)})"))
         if isinstance(found.choice, NoFloor):
             rows += [("reason", shorten(found.choice.reason, 600)), ("needed", shorten(found.choice.needed, 600))]
         rows.append(("scale", found.scores.contract.scale))
@@ -130,7 +126,7 @@ class AnswerDisplay(Display):
                 floor=None if found.floor is None else exact(found.floor),
                 scale=found.scores.contract.scale,
                 top_k=found.top_k.value,
-                cap=CAP[found.top_k.chosen_by],
+                cap=why_this_cap(found.top_k),
                 reason=shorten(choice.reason, 600) if isinstance(choice, NoFloor) else "",
                 needed=shorten(choice.needed, 600) if isinstance(choice, NoFloor) else "",
                 promises=self.promises,

@@ -195,7 +195,7 @@ def _ridge(ax: "Axes", values: Floats, base: float, colour: str, limits: tuple[f
     if len(values) == 0:
         return
     if len(values) <= DOTS:
-        x, y = _stacked(values, limits)
+        x, y = stacked(values, limits)
         ax.plot(x, base + y, "o", color=colour, markersize=3.4, markeredgewidth=0, alpha=0.9)
         return
     edges = np.linspace(*limits, BINS + 1)
@@ -204,9 +204,9 @@ def _ridge(ax: "Axes", values: Floats, base: float, colour: str, limits: tuple[f
     ax.stairs(base + 0.56 * heights / heights.max(), edges, baseline=base, color=colour, linewidth=1.0)
 
 
-def _stacked(values: Floats, limits: tuple[float, float]) -> tuple[Floats, Floats]:
+def stacked(values: Floats, limits: tuple[float, float]) -> tuple[Floats, Floats]:
     """Give every value its own dot: at its similarity, higher where others lie close by."""
-    ordered = np.sort(values)
+    ordered = np.sort(values, kind="stable")
     cells = np.floor((ordered - limits[0]) / (limits[1] - limits[0]) * 70).astype(int)
     level = np.zeros(len(ordered))
     for i in range(1, len(ordered)):

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pandas as pd
 from markupsafe import Markup
 
+from ..studies.caveats import MANY_UNJUDGED
 from ..studies.model import Calibration
 from .base import FigureDisplay, style, unseen
 from .palette import COLOUR
-from .tables import table_html
+from .tables import Cell, table_html
 from .texts import exact, interval, out_of, percent, records, short, shorten
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 CARRIED = [
     "from_model", "to_model", "floor", "hits", "n_answerable", "empty", "false_answers", "n_off_topic", "verdict",
 ]  # fmt: skip
+
+
+UNEVEN = 0.1
+"""Difference of two models' shares of unjudged passages from which the reader is told."""
 
 
 class Compared(Protocol):
@@ -64,6 +69,20 @@ class ComparisonDisplay(FigureDisplay):
         """The figure in words."""
         n = len(self.comparison.calibrations)
         return f"Matrix of answers kept when the floor of one of {n} models is used under another. {self.caption}"
+
+    def _unjudged(self) -> str:
+        """Warn of a comparison that rests on what happens to be judged."""
+        found = self.comparison.calibrations
+        shares = sorted((one.unjudged.value, one.name) for one in found if one.unjudged.value is not None)
+        if not shares or shares[-1][0] < MANY_UNJUDGED:
+            return ""
+        said = (
+            f"Unjudged passages fill {percent(shares[-1][0])} of the first K of {shorten(shares[-1][1])}: some may be "
+            "answers, so hit rates are lower bounds"
+        )
+        if shares[-1][0] - shares[0][0] >= UNEVEN:
+            return f"{said}, and this one's more than that of {shorten(shares[0][1])} ({percent(shares[0][0])})."
+        return f"{said}."
 
     def _names(self) -> list[str]:
         return [found.name for found in self.comparison.calibrations]
@@ -126,7 +145,7 @@ class ComparisonDisplay(FigureDisplay):
         )
 
     def _repr_html_(self) -> str:
-        own = table_html(self.frame(), "Each model's own floor", code=["floor"])
+        own = table_html(_stacked(self.frame()), "Each model's own floor", code=["floor"], note=self._unjudged())
         return f'{style()}<div class="cal cal-tables">{own}</div>{super()._repr_html_()}'
 
 
@@ -164,7 +183,25 @@ def _own(found: Calibration) -> dict[str, object]:
         "unseen": None if kept is None or kept.value is None else f"{percent(kept.value)} [{interval(kept)}]",
         "false answers": f"{false['false_answers']:g} of {false['n_off_topic']:g}",
         "gap": found.choice.gap.verdict,
+        "unjudged in the top-K": None if found.unjudged.value is None else percent(found.unjudged.value),
+        "unjudged": out_of(found.unjudged),
     }
+
+
+def _stacked(own: pd.DataFrame) -> pd.DataFrame:
+    """Put what explains a figure under it, so that the table fits a page."""
+    rows = [
+        {
+            "model": Cell(row["model"], False, row["status"]),
+            "floor": Cell(row["floor"], True, f"gap {row['gap']}"),
+            "K": row["K"],
+            "keeps an answer": Cell(row["keeps an answer"], True, f"unseen {row['unseen']}" if row["unseen"] else ""),
+            "false answers": row["false answers"],
+            "unjudged in the top-K": Cell(row["unjudged in the top-K"] or "–", True, row["unjudged"]),
+        }
+        for row in records(own)
+    ]
+    return pd.DataFrame(rows)
 
 
 def _false(found: Calibration) -> dict[str, float]:

@@ -1,15 +1,15 @@
 """What other ways of choosing would have cost on the same queries."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from ..choose import LARGEST_GAP
 from ..studies.model import Calibration
 from .base import FigureDisplay
 from .palette import COLOUR
-from .tables import table_html
+from .tables import Cell, table_html
 from .texts import records, short
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class PoliciesDisplay(FigureDisplay):
         frame = self.frame().sort_values("cost_held_out", ascending=False, kind="stable").reset_index(drop=True)
         ax.grid(axis="x")
         for place, row in enumerate(records(frame)):
-            _dot(ax, place, row["cost_held_out"], row["floor"], ours=row["policy"] == OURS)
+            _dot(ax, place, row["cost_held_out"], _floor(row), ours=row["policy"] == OURS)
         ax.set_yticks(range(len(frame)), ["this floor" if name == OURS else name for name in frame["policy"]])
         ax.tick_params(axis="y", length=0, colors=COLOUR["ink"])
         ax.set_xlim(0, (frame["cost_held_out"].max() if len(frame) else 1.0) * (1.75 if narrow else 1.3) + 1e-9)
@@ -66,23 +66,35 @@ class PoliciesDisplay(FigureDisplay):
         ax.set_xlabel("cost per unseen query")
 
     def _table(self) -> Markup:
-        frame = self.frame()
-        shown = pd.DataFrame(
+        rows = [
             {
-                "policy": frame["policy"].replace({OURS: "this floor"}),
-                "floor": frame["floor"].astype(object).where(frame["floor"].notna(), "no floor"),
-                "keeps an answer": [f"{a} of {b}" for a, b in zip(frame["hits"], frame["n_answerable"], strict=True)],
-                "false answers": [
-                    f"{a} of {b}" for a, b in zip(frame["false_answers"], frame["n_far_noise"], strict=True)
-                ],
-                "cost, same queries": frame["cost"],
-                "cost, unseen": frame["cost_held_out"],
+                "policy": "this floor" if row["policy"] == OURS else row["policy"],
+                "floor": row["floor"] if row["offers"] else _floor(row),
+                "keeps an answer": _counts(row["hits"], row["hits_held_out"], row["n_answerable"]),
+                "false answers": _counts(row["false_answers"], row["false_answers_held_out"], row["n_far_noise"]),
+                "cost, same queries": row["cost"],
+                "cost, unseen": row["cost_held_out"],
             }
+            for row in records(self.frame())
+        ]
+        note = (
+            "Unseen: every query at the floor that was chosen without it. The largest gap per query cuts each list at "
+            "its largest drop and always keeps a passage, so it refuses nothing."
         )
-        return table_html(shown, self.title)
+        return table_html(pd.DataFrame(rows), self.title, note=note)
 
 
-def _dot(ax: "Axes", place: int, cost: float, floor: float, *, ours: bool) -> None:
+def _counts(seen: int, held_out: int, n: int) -> Cell:
+    return Cell(f"{seen} of {n}", True, f"unseen {held_out}")
+
+
+def _floor(row: dict[str, Any]) -> str:
+    if row["policy"] == LARGEST_GAP:
+        return "cut per query"
+    return f"floor {row['floor']:.3g}" if row["offers"] else "no floor"
+
+
+def _dot(ax: "Axes", place: int, cost: float, named: str, *, ours: bool) -> None:
     ax.plot([0, cost], [place, place], color=COLOUR["line"], linewidth=1)
     ax.plot(
         [cost],
@@ -91,7 +103,6 @@ def _dot(ax: "Axes", place: int, cost: float, floor: float, *, ours: bool) -> No
         color=COLOUR["relevant" if ours else "muted"],
         markersize=7 if ours else 5,
     )
-    named = "no floor" if np.isnan(floor) else f"floor {floor:.3g}"
     ax.annotate(
         f"{short(cost)}  ({named})",
         (cost, place),

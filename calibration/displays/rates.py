@@ -86,21 +86,9 @@ class RatesDisplay(TableDisplay):
             if any(rate.denominator for rate in rates):
                 rows.append(_row(Cell(brief, False, meaning), outcomes, rates))
         heads = {"rate": "", IN_SAMPLE: first}
-        tables = (
-            [table_html(pd.DataFrame(rows), "What is kept, what is lost, what is answered wrongly", headers=heads)]
-            if rows
-            else []
-        )
-        grades = sorted(self.calibration.in_sample.recall_by_grade, reverse=True)
-        if len(grades) > 1:
-            graded = [
-                _row(
-                    Cell(f"Grade {grade}", False), outcomes, [outcome.recall_by_grade[grade] for _, outcome in outcomes]
-                )
-                for grade in grades
-            ]
-            tables.append(table_html(pd.DataFrame(graded), "Recall by grade", headers=heads))
-        return tables
+        if not rows:
+            return []
+        return [table_html(pd.DataFrame(rows), "What is kept, what is lost, what is answered wrongly", headers=heads)]
 
 
 def _all_rates(outcome: Outcome) -> list[tuple[str, Rate]]:

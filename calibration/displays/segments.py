@@ -1,36 +1,41 @@
-"""Floors per kind of query, and what each would do to the others."""
+"""Floors per kind of query or per collection, and what each would do to the others."""
 
 import pandas as pd
 from markupsafe import Markup
 
+from ..choose.segments import Segments
 from ..studies.model import Calibration
 from .base import TableDisplay
 from .tables import Cell, table_html
-from .texts import exact, is_missing, listing, short, shorten
+from .texts import exact, is_missing, short, shorten
 
-COLUMNS = ["kind", "n", "own_floor", "pooled_floor", "gain", "standard_error", "recommended", "needed", "reason"]
+COLUMNS = [
+    "segment_by", "segment", "n", "n_noise", "own_floor", "pooled_floor", "gain", "standard_error", "recommended",
+    "needed", "reason",
+]  # fmt: skip
+WORDS = {"kind": "kind of query", "collection": "collection"}
 
 
 class SegmentsDisplay(TableDisplay):
-    """Whether a floor of its own would pay for any kind of query."""
+    """Whether a floor of its own would pay for any kind of query, or for any collection."""
 
-    title = "A floor per kind of query"
+    title = "A floor per kind of query or collection"
 
     def __init__(self, calibration: Calibration) -> None:
         self.calibration = calibration
 
     def frame(self) -> pd.DataFrame:
-        """One row per kind; empty where there is nothing to compare."""
-        segments = self.calibration.segments
-        rows = [] if segments is None else segments.segments
-        return pd.DataFrame(
-            [(s.name, s.n, s.own, s.pooled, s.gain, s.standard_error, s.recommended, s.needed, s.reason) for s in rows],
-            columns=COLUMNS,
-        )
+        """One row per kind, then one per collection; empty where there is nothing to compare."""
+        rows = [
+            (by, s.name, s.n, s.n_noise, s.own, s.pooled, s.gain, s.standard_error, s.recommended, s.needed, s.reason)
+            for by, segments in self._found().items()
+            for s in segments.segments
+        ]
+        return pd.DataFrame(rows, columns=COLUMNS)
 
-    def matrix(self) -> pd.DataFrame:
-        """Return what each kind's floor does to the others: floor_of, floor, and a cell of counts per kind."""
-        segments = self.calibration.segments
+    def matrix(self, by: str = "kind") -> pd.DataFrame:
+        """Return what each segment's floor does to the others: floor_of, floor, and a cell of counts per segment."""
+        segments = self._found().get(by)
         if segments is None:
             return pd.DataFrame(columns=["floor_of", "floor"])
         names = [*(segment.name for segment in segments.segments), "all (recommended)"]
@@ -49,36 +54,52 @@ class SegmentsDisplay(TableDisplay):
     @property
     def caption(self) -> str:
         """The verdict."""
-        segments = self.calibration.segments
-        if segments is None:
-            return "Floors per kind of query need a floor and at least two kinds of queries; nothing is compared here."
-        paying = [segment.name for segment in segments.segments if segment.recommended]
-        if not paying:
-            return "No kind of query earns a floor of its own: none saves beyond noise on unseen queries."
-        floors = ", ".join(
-            f"{shorten(s.name)} {exact(s.pooled)}" for s in segments.segments if s.recommended and s.pooled is not None
-        )
-        return f"A floor of its own pays for {listing(paying)}: {floors}. Each is one more number that can go stale."
+        found = self._found()
+        if not found:
+            return "Floors per kind of query or collection need a floor and two of either; nothing is compared here."
+        return " ".join(_verdict(WORDS[by], segments) for by, segments in found.items())
+
+    def _found(self) -> dict[str, Segments]:
+        both = {"kind": self.calibration.segments, "collection": self.calibration.collections}
+        return {by: segments for by, segments in both.items() if segments is not None}
 
     def _tables(self) -> list[Markup]:
-        if self.calibration.segments is None:
-            return []
-        frame = self.frame()
-        shown = pd.DataFrame(
-            {
-                "kind": frame["kind"],
-                "queries": frame["n"],
-                "own floor": frame["own_floor"],
-                "pulled to the global one": frame["pooled_floor"],
-                "saved per unseen query": [
-                    None if is_missing(gain) else f"{short(gain)} ± {short(error)}"
-                    for gain, error in zip(frame["gain"], frame["standard_error"], strict=True)
-                ],
-                "pays": frame["recommended"],
-                "queries to settle it": frame["needed"],
-            }
-        )
-        matrix = table_html(
-            self.matrix(), "What each kind's floor does to the others", headers={"floor_of": "floor of"}
-        )
-        return [table_html(shown, self.title, note="Saved: mean ± standard error, paired by query."), matrix]
+        frame, tables = self.frame(), []
+        for by in self._found():
+            tables.append(
+                table_html(
+                    _shown(frame[frame["segment_by"] == by], WORDS[by]),
+                    f"A floor per {WORDS[by]}",
+                    note="Saved: mean ± standard error, paired by query. Where a segment has fewer than 20 off-topic "
+                    "queries of its own, those of the whole corpus stand in.",
+                )
+            )
+            matrix = self.matrix(by)
+            heads = {str(name): str(name) for name in matrix} | {"floor_of": "floor of"}
+            tables.append(table_html(matrix, f"What the floor of each {WORDS[by]} does to the others", headers=heads))
+        return tables
+
+
+def _verdict(word: str, segments: Segments) -> str:
+    paying = [segment for segment in segments.segments if segment.recommended and segment.pooled is not None]
+    if not paying:
+        return f"No {word} earns a floor of its own: none saves beyond noise on unseen queries."
+    floors = ", ".join(f"{shorten(one.name)} {exact(one.pooled)}" for one in paying if one.pooled is not None)
+    return f"A floor of its own pays for these: {word} {floors}. Each is one more number that can go stale."
+
+
+def _shown(frame: pd.DataFrame, word: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            word: frame["segment"],
+            "queries": frame["n"],
+            "own floor": frame["own_floor"],
+            "pulled to the global one": frame["pooled_floor"],
+            "saved per unseen query": [
+                None if is_missing(gain) else f"{short(gain)} ± {short(error)}"
+                for gain, error in zip(frame["gain"], frame["standard_error"], strict=True)
+            ],
+            "pays": frame["recommended"],
+            "queries to settle it": frame["needed"],
+        }
+    )

@@ -13,6 +13,7 @@ from .lines import whole_numbers
 from .palette import COLOUR
 from .tables import table_html
 from .texts import exact, out_of, percent, short
+from .topk import price_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +48,8 @@ class SurfaceDisplay(FigureDisplay):
         )
         return (
             f"The mark is {pair}: {percent(rate.value)} ({out_of(rate)}) of the answerable queries keep a relevant "
-            "passage. The shades say how many do; to the right the floor cuts answers off, further down K does."
+            f"passage, for {price_in_words(found, found.top_k.value)} each on average. The shades say how many do; to "
+            "the right the floor cuts answers off, further down K does."
         )
 
     @property

@@ -1,48 +1,38 @@
 """From Scores and labels to a Calibration: bands, gap, floor, cap, rates, policies; no file, database or model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ..choose import (
-    POLICIES,
     PRESETS,
     Costs,
     HeldOut,
     NoFloor,
     Recommendation,
     TopK,
-    as_chooser,
     choose_floor,
     choose_top_k,
     covering,
-    cross_fit,
-    empirical_cost,
     folds_along,
-    folds_by_group,
-    held_out_cost,
-    low_in_the_gap,
 )
-from ..choose.heldout import FOLDS, Chooser
 from ..labels import Labels
 from ..params import RunParams
 from ..scores import Bands, Scores, find_bands, judged_top, query_table
 from .caveats import caveats_of
 from .curves import curves, surface
+from .grades import passages_by_grade
 from .growth import ceiling_of
 from .model import Calibration
-from .rates import outcome
-from .segments import segments_of
+from .policies import compare_policies, within_largest_gap
+from .price import Lengths, price_of
+from .rates import outcome, unjudged_share
+from .segments import collections_of, kinds_of, segments_of
 from .suspects import suspects
-
-POLICY_COLUMNS = [
-    "policy", "floor", "hits", "n_answerable", "false_answers", "n_far_noise", "cost", "cost_held_out", "offers",
-]  # fmt: skip
 
 
 def analyse(
@@ -54,8 +44,17 @@ def analyse(
     name: str,
     facts: Mapping[str, Any],
     texts: Mapping[str, str] | None = None,
+    lengths: Lengths | None = None,
 ) -> Calibration:
-    """Find the bands, choose the floor and the cap, and measure what they do."""
+    """Find the bands, choose the floor and the cap, and measure what they do.
+
+    Parameters
+    ----------
+    texts : mapping of id to text, optional
+        To be shown; none by default.
+    lengths : Lengths, optional
+        Tokens of the passages, to price the cap with.
+    """
     table = query_table(scores, labels, probes)
     bands = find_bands(scores, labels, table)
     costs = costs_of(params)
@@ -69,6 +68,9 @@ def analyse(
         unseen = apply(held_out_floors(table, bands, choice.held_out, seed=params.seed))
         rates = {name: covering(in_sample.rates[name], rate) for name, rate in unseen.rates.items()}
         held_out = replace(unseen, rates=rates)
+    answerable, kept = best_within(table, fixed_cap(params)), best_within(table, top_k.value)
+    weigh = partial(segments_of, answerable, bands["far_noise"], choice.floor, costs, seed=params.seed)
+    unjudged = unjudged_share(top, table, top_k.value)
     return Calibration(
         name=name,
         params=params,
@@ -84,15 +86,27 @@ def analyse(
         old=None if params.old_floor is None else apply(params.old_floor),
         curves=curves(scores, labels, table, top_k.value, top=top),
         surface=surface(scores, labels, table, params.k_max, top=top),
-        policies=compare_policies(table, bands, choice, top_k, costs, params),
-        ceiling=ceiling_of(scores, bands, seed=params.seed),
-        segments=segments_of(
-            best_within(table, fixed_cap(params)), table, bands, choice.floor, costs, seed=params.seed
+        price=price_of(
+            top, table, scores.contract, choice.floor, top_k=top_k.value, k_max=top_k.k_max, lengths=lengths
         ),
+        grades=passages_by_grade(scores, labels, table, choice.floor, top_k.value),
+        unjudged=unjudged,
+        policies=compare_policies(
+            answerable,
+            kept,
+            within_largest_gap(kept, top, top_k.value),
+            bands["far_noise"],
+            choice,
+            costs,
+            seed=params.seed,
+        ),
+        ceiling=ceiling_of(scores, bands, seed=params.seed),
+        segments=weigh(kinds_of(table)),
+        collections=weigh(collections_of(labels)),
         suspects=suspects(scores, labels, bands),
         texts=texts or {},
         facts=facts,
-        caveats=caveats_of(scores, labels, table, bands, choice, top_k, params, facts),
+        caveats=caveats_of(scores, labels, table, bands, choice, top_k, unjudged, params, facts),
     )
 
 
@@ -165,67 +179,3 @@ def held_out_floors(table: pd.DataFrame, bands: Bands, held_out: HeldOut, *, see
         folds = folds_along(rest["group"].to_numpy(dtype=str), groups, known, n_folds, rng)
         fold_of |= dict(zip(rest["query_id"], folds.tolist(), strict=True))
     return {query_id: held_out.floors[fold] for query_id, fold in fold_of.items()}
-
-
-def compare_policies(
-    table: pd.DataFrame,
-    bands: Bands,
-    choice: Recommendation | NoFloor,
-    top_k: TopK,
-    costs: Costs,
-    params: RunParams,
-) -> pd.DataFrame:
-    """Compare with what every other policy would have chosen on the same queries, and what each costs.
-
-    Every policy chooses on the scores that ours saw, and is judged at the recommended cap.
-
-    Returns
-    -------
-    DataFrame
-        policy, floor (NaN = accept everything within the cap), hit and false-answer counts in-sample, `cost` in-sample
-        and `cost_held_out` (the policy cross-fitted on the same folds); ours first. Empty without both bands.
-    """
-    answerable, far = best_within(table, fixed_cap(params)), bands["far_noise"]
-    relevant = answerable["value"].to_numpy(dtype=np.float64)
-    kept = best_within(table, top_k.value)["value"].to_numpy(dtype=np.float64)
-    noise = far.similarity
-    if not np.isfinite(relevant).any() or not np.isfinite(noise).any():
-        return pd.DataFrame(columns=POLICY_COLUMNS)
-    folds = _folds(choice, answerable["group"].to_numpy(dtype=str), far.groups, seed=params.seed)
-
-    def row(name: str, floor: float | None, floors: Sequence[float | None]) -> dict[str, Any]:
-        bar = -np.inf if floor is None else floor
-        return {
-            "policy": name,
-            "floor": np.nan if floor is None else floor,
-            "hits": int(((kept >= bar) & np.isfinite(kept)).sum()),
-            "n_answerable": len(kept),
-            "false_answers": int(((noise >= bar) & np.isfinite(noise)).sum()),
-            "n_far_noise": len(noise),
-            "cost": empirical_cost(kept, noise, floor, costs),
-            "cost_held_out": held_out_cost(kept, noise, *folds, floors, costs),
-            "offers": floor is not None,
-        }
-
-    def fitted(choose: Chooser) -> tuple[float | None, ...]:
-        return cross_fit(relevant, noise, *folds, costs, choose)[1]
-
-    rows = [row("recommended", choice.floor, _own_floors(choice) or fitted(as_chooser(low_in_the_gap)))]
-    rows += [row(name, policy(relevant, noise), fitted(as_chooser(policy))) for name, policy in POLICIES.items()]
-    return pd.DataFrame(rows, columns=POLICY_COLUMNS)
-
-
-def _own_floors(choice: Recommendation | NoFloor) -> tuple[float | None, ...]:
-    """Floors of the folds; a refusal accepts everything, and pays for it. Empty where too few queries chose."""
-    return (None,) * FOLDS if choice.floor is None else choice.held_out_floors
-
-
-def _folds(
-    choice: Recommendation | NoFloor, groups: npt.NDArray[np.str_], noise_groups: npt.NDArray[np.str_], *, seed: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Folds of the two bands: those our own floor was cross-fitted on, if it was."""
-    if choice.held_out is not None:
-        return np.array(choice.held_out.relevant_folds), np.array(choice.held_out.noise_folds)
-    rng = np.random.default_rng(seed)
-    folds = folds_by_group(groups, FOLDS, rng)
-    return folds, folds_along(noise_groups, groups, folds, FOLDS, rng)

@@ -18,7 +18,9 @@ from .analyse import analyse
 from .facts import run_facts
 from .inputs import Inputs, passage_texts, read_inputs
 from .model import Calibration
+from .partstore import PartStore
 from .progress import SILENT, Reporter
+from .tokens import passage_lengths
 from .vectors import open_model, pull_vectors
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ def calibrate(params: RunParams, report: Reporter = SILENT) -> Calibration:
         name=params.model or params.run_name,
         facts={**run_facts(params, pulled.labels, pulled.probes), **pulled.facts},
         texts=_texts(pulled.labels, pulled.probes) if params.show_text else {},
+        lengths=passage_lengths(pulled.scores, pulled.labels, params.model, k_max=params.k_max),
     )
 
 
@@ -85,9 +88,11 @@ def pull(params: RunParams, report: Reporter = SILENT) -> Pulled:
         scores, facts = found
         report.note(f"{params.run_name}: scores of the same inputs found, nothing is embedded or pulled")
         return Pulled(key, scores, inputs.labels, inputs.probes, facts)
-    scores, facts, labels = pull_vectors(params, inputs, report)
+    parts = PartStore(stage.parts_folder(stage.stage_key(_depends_on(params, inputs, None))))
+    scores, facts, labels = pull_vectors(params, inputs, report, parts)
     if kept:
         stage.store(key, scores, facts)
+    parts.forget()
     return Pulled(key, scores, labels, inputs.probes, facts)
 
 

@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..choose import Certificate, NoFloor, Recommendation, TopK
+from ..choose import Certificate, NoFloor, Rate, Recommendation, TopK
 from ..labels import Labels
 from ..labels.tables import counted
 from ..params import RunParams
 from ..scores import Bands, Scores
+
+MANY_UNJUDGED = 1 / 3
+"""Share of unjudged passages in the top-K from which the reader is told."""
 
 
 def caveats_of(
@@ -20,12 +23,18 @@ def caveats_of(
     bands: Bands,
     choice: Recommendation | NoFloor,
     top_k: TopK,
+    unjudged: Rate,
     params: RunParams,
     facts: Mapping[str, Any],
 ) -> tuple[str, ...]:
     """Collect the caveats of one run."""
     found = [*_noise(bands), *_missing_answers(scores, bands, choice), *_certificate(choice, top_k)]
-    found += [*_queries(table), *_scores(scores), *_old_floor(scores, table, bands, params)]
+    found += [
+        *_queries(table),
+        *_unjudged(unjudged, top_k),
+        *_scores(scores),
+        *_old_floor(scores, table, bands, params),
+    ]
     found += choice.caveats if isinstance(choice, Recommendation) else ()
     truncated = facts.get("truncated_texts")
     if truncated:
@@ -106,6 +115,16 @@ def _queries(table: pd.DataFrame) -> list[str]:
             "scored ones (index miss); no floor can keep them."
         )
     return said
+
+
+def _unjudged(share: Rate, top_k: TopK) -> list[str]:
+    if share.value is None or share.value < MANY_UNJUDGED:
+        return []
+    return [
+        f"Of the first {top_k.value} passages of answerable queries {share.numerator:g} of {share.denominator} "
+        f"({share.value:.0%}) are unjudged. Some of them may be answers: the hit rate is a lower bound, and a model "
+        "that finds passages nobody has judged looks worse than it is."
+    ]
 
 
 def _scores(scores: Scores) -> list[str]:

@@ -74,7 +74,13 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     return {
         "schema_version": 1,
         "models": [
-            {"model": one.name, "status": one.status, "floor": one.floor, "top_k": one.top_k.value}
+            {
+                "model": one.name,
+                "status": one.status,
+                "floor": one.floor,
+                "top_k": one.top_k.value,
+                "unjudged_top_k": asdict(one.unjudged),
+            }
             for one in comparison.calibrations
         ],
         "pairs": [

@@ -1,11 +1,9 @@
-"""Facts of a run as plain JSON: versions, fingerprint, parameters. Never a secret, never a text."""
+"""Facts of a run as plain JSON: versions, parameters, labels. Never a secret, never a text."""
 
-import hashlib
 import json
 import platform
 import re
 import shlex
-from collections.abc import Mapping
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -14,6 +12,7 @@ import pandas as pd
 
 from ..labels import Labels
 from ..params import RunParams
+from .fingerprint import short_hash
 
 OPTIONS = {
     "answerability_by_kind": "--answerability", "exclude_subjects": "--exclude-subject", "languages": "--language",
@@ -67,9 +66,9 @@ def public_parameters(params: RunParams) -> dict[str, Any]:
     return values
 
 
-def command(params: RunParams) -> str:
+def command(params: RunParams, verb: str = "run") -> str:
     """Give the command that repeats a run; secrets come from the environment and are not in it."""
-    words = ["calibrate", "run"]
+    words = ["calibrate", verb]
     for name, value in {**public_parameters(params), "out": params.out}.items():
         option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
         if name in ("allow_dangling", "show_text"):
@@ -86,31 +85,6 @@ def command(params: RunParams) -> str:
     return shlex.join(words)
 
 
-def fingerprint(facts: Mapping[str, Any], contract: Mapping[str, Any], n_documents: int | None) -> dict[str, Any]:
-    """Hash everything a floor depends on, part by part, so that a change can be named.
-
-    Returns
-    -------
-    dict
-        model, corpus, labels, contract: short hashes (None where unknown); and `all` over them.
-    """
-    source = facts.get("source", {})
-    model = facts.get("model", {})
-    corpus = {
-        "documents": n_documents,
-        "content": facts.get("corpus_hash"),
-        "table": source.get("table") if source.get("kind") == "postgres" and not facts.get("embedded") else None,
-        "filter": source.get("filter"),
-    }
-    parts = {
-        "model": model.get("digest"),
-        "corpus": _hash(corpus),
-        "labels": facts.get("labels", {}).get("hash", "")[:16] or None,
-        "contract": _hash(dict(contract)),
-    }
-    return {**parts, "all": _hash(parts)}
-
-
 def _probe_facts(probes: pd.DataFrame) -> dict[str, Any]:
     return {
         "queries": len(probes),
@@ -118,9 +92,5 @@ def _probe_facts(probes: pd.DataFrame) -> dict[str, Any]:
         "subjects": {
             query_id: subject for query_id, subject in zip(probes["query_id"], probes["subject"], strict=True)
         },
-        "hash": _hash(probes[["query_id", "text"]].to_dict("list")),
+        "hash": short_hash(probes[["query_id", "text"]].to_dict("list")),
     }
-
-
-def _hash(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=True, default=str).encode()).hexdigest()[:16]

@@ -6,12 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from ..choose import Costs, NoFloor, Recommendation, TopK
+from ..choose import Costs, NoFloor, Rate, Recommendation, TopK
 from ..choose.ceiling import Ceiling
 from ..choose.segments import Segments
 from ..labels import Labels
 from ..params import RunParams
 from ..scores import Bands, Scores
+from .price import Price
 from .rates import Outcome
 
 
@@ -34,10 +35,18 @@ class Calibration:
         With the floor in use today.
     curves, surface, policies : DataFrame
         See `curves`, `surface` and `compare_policies`.
+    price : Price
+        Passages and tokens per query at every cap.
+    grades : DataFrame
+        Every passage judged above 0 and whether it is kept, see `passages_by_grade`.
+    unjudged : Rate
+        Share of the answerable queries' first `top_k` passages that nobody has judged.
     ceiling : Ceiling or None
         The noise ceiling and its growth with the corpus; None where far noise or the corpus size is unknown.
     segments : Segments or None
         Floors per kind of query; None without a floor or a second kind.
+    collections : Segments or None
+        The same per collection; None where no two are named.
     suspects : DataFrame
         Judgements worth a second reading.
     texts : mapping of id to text
@@ -63,8 +72,12 @@ class Calibration:
     curves: pd.DataFrame
     surface: pd.DataFrame
     policies: pd.DataFrame
+    price: Price
+    grades: pd.DataFrame
+    unjudged: Rate
     ceiling: Ceiling | None
     segments: Segments | None
+    collections: Segments | None
     suspects: pd.DataFrame
     texts: Mapping[str, str]
     facts: Mapping[str, Any]

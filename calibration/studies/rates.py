@@ -64,6 +64,19 @@ def outcome(
     return Outcome(queries, rates, _recall_by_grade(queries, accepted, labels))
 
 
+def unjudged_share(top: pd.DataFrame, table: pd.DataFrame, top_k: int) -> Rate:
+    """Share of the answerable queries' first `top_k` passages that nobody has judged, whatever the floor.
+
+    Parameters
+    ----------
+    top : DataFrame
+        `judged_top`; a passage counts as unjudged also where unjudged ones are taken for noise.
+    """
+    answerable = table.loc[(table["answerability"] == "answerable") & ~table["probe"], "query_id"]
+    first = top[(top["rank"] <= top_k) & top["query_id"].isin(set(answerable))]
+    return proportion(int(first["relevance"].isna().sum()), len(first))
+
+
 def _accepted(rows: pd.DataFrame, floors: Mapping[str, float | None], contract: ScoreContract) -> npt.NDArray[np.bool_]:
     bars = {query: -np.inf if floor is None else contract.lowest_accepted(floor) for query, floor in floors.items()}
     passed: npt.NDArray[np.bool_] = (rows["similarity"] >= rows["query_id"].map(bars).astype("float64")).to_numpy(

@@ -10,16 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ..embed import Embedder, VectorCache, VectorFile, measured_norms, open_embedder, read_vectors
-from ..errors import EmbeddingError, StoreError
+from ..errors import EmbeddingError, LabelError, StoreError
 from ..labels import Labels, check_documents
 from ..params import RunParams
 from ..resources import cache_dir
 from ..scores import Scores
-from ..sources.arrays import ArraySource
 from ..sources.base import VectorSource
+from ..sources.vectorfile import VectorFileSource
 from .inputs import Inputs, order_vectors, passage_texts, query_texts, require_model
+from .parts import Workers
+from .partstore import PartStore
 from .progress import Reporter
 from .pull import pull_scores, source_facts
+from .snapshot import EmbedPassages, corpus_sample
 
 if TYPE_CHECKING:
     from ..sources.postgres import PostgresSource
@@ -27,8 +30,15 @@ if TYPE_CHECKING:
 Vectors = npt.NDArray[np.float32]
 
 
-def pull_vectors(params: RunParams, inputs: Inputs, report: Reporter) -> tuple[Scores, dict[str, Any], Labels]:
+def pull_vectors(
+    params: RunParams, inputs: Inputs, report: Reporter, parts: PartStore | None = None
+) -> tuple[Scores, dict[str, Any], Labels]:
     """Embed what is not yet embedded, open the source, and pull.
+
+    Parameters
+    ----------
+    parts : PartStore, optional
+        Parts that an interrupted pull of the same inputs left, and a place for those of this one.
 
     Returns
     -------
@@ -50,6 +60,8 @@ def pull_vectors(params: RunParams, inputs: Inputs, report: Reporter) -> tuple[S
                 inclusive=params.inclusive,
                 strategy=params.strategy,
                 progress=_increments(step),
+                workers=Workers(params.workers, params.backend, params.scheduler),
+                kept=parts,
             )
         verify = getattr(source, "verify", None)
         if verify is not None:
@@ -61,8 +73,19 @@ def pull_vectors(params: RunParams, inputs: Inputs, report: Reporter) -> tuple[S
             "corpus_hash": _corpus_hash(source, inputs),
             "truncated_texts": texts.truncated,
             "query_norms": _norms(queries),
+            "search_plan": _search_plan(source, params.k_max),
+            "sample": corpus_sample(
+                source, inputs.labels, texts.passages if params.source_kind != "embedded" else None
+            ),
         }
     return scores, facts, inputs.labels
+
+
+def _search_plan(source: VectorSource, limit: int) -> dict[str, Any] | None:
+    """Ask a database how it would search with a floor; None of other sources."""
+    from ..sources.postgres import PostgresSource
+
+    return source.search_plan(limit) if isinstance(source, PostgresSource) else None
 
 
 class _Texts:
@@ -85,6 +108,13 @@ class _Texts:
         if role == "passage":
             self._truncated += self._cache.truncated - before
         return vectors
+
+    @property
+    def passages(self) -> EmbedPassages | None:
+        """The model of the queries on passages, without a word about it; None where nothing was embedded."""
+        if self._embedder is None:
+            return None
+        return lambda texts, ids: self._cache.embed(self._open(), texts, "passage", ids=ids)
 
     @property
     def truncated(self) -> int:
@@ -144,12 +174,14 @@ def _open(
         file = None if params.vectors is None else read_vectors(Path(params.vectors))
         yield source, _query_vectors(params, checked, texts, file), checked
     else:
-        file = read_vectors(Path(params.vectors or ""))
-        if file.doc_ids is None or file.doc_vectors is None:
+        source = VectorFileSource(Path(params.vectors or ""), metric=params.metric)
+        if not source.has_passages:
             raise StoreError("the vector file has no passage vectors (doc_ids, doc_vectors), and no database is given.")
-        labels = check_documents(inputs.labels, file.doc_ids, allow_dangling=params.allow_dangling)
+        known = source.known(inputs.labels.qrels["doc_id"].unique().tolist())
+        labels = check_documents(inputs.labels, known, allow_dangling=params.allow_dangling)
         checked = replace(inputs, labels=labels)
-        source = ArraySource(file.doc_ids, file.doc_vectors, metric=params.metric)
+        found = source.queries()
+        file = None if found is None else VectorFile(*found, None, None)
         yield source, _query_vectors(params, checked, texts, file), checked
 
 
@@ -165,7 +197,7 @@ def _embedded(params: RunParams, inputs: Inputs, texts: _Texts, report: Reporter
         raise StoreError("0 documents: the corpus is empty, so there is nothing to calibrate on.")
     doc_ids = corpus["doc_id"].tolist()
     vectors = texts.embed(passages, "passage", doc_ids)
-    documents = _documents(corpus["document_id"].tolist(), doc_ids)
+    documents = _documents(corpus["document_id"].tolist(), doc_ids, set(inputs.labels.qrels["doc_id"]))
     table = table_name(texts.digest, inputs.corpus_hash())
     with embedded_server(cache_dir()) as conninfo:
         with report.bar(f"{params.run_name}: load", len(doc_ids), "passages") as step:
@@ -232,12 +264,30 @@ def _embed_queries(inputs: Inputs, texts: _Texts) -> Vectors:
     return texts.embed(query_texts(inputs), "query", inputs.query_ids)
 
 
-def _documents(document_ids: list[Any], doc_ids: list[str]) -> list[str] | None:
-    """Document of each passage, or None when no passage names one."""
-    named = [isinstance(name, str) for name in document_ids]
-    if not any(named):
+def _documents(document_ids: list[Any], doc_ids: list[str], judged: set[str]) -> list[str] | None:
+    """Document of each passage; None where no passage names one, or where judgements are of passages.
+
+    Raises
+    ------
+    LabelError
+        Some judgements are of passages and some of whole documents.
+
+    Examples
+    --------
+    >>> _documents(["a", "a"], ["a1", "a2"], {"a"}), _documents(["a", "a"], ["a1", "a2"], {"a2"})
+    (['a', 'a'], None)
+    """
+    if not any(isinstance(name, str) for name in document_ids):
         return None
-    return [name if known else doc for name, known, doc in zip(document_ids, named, doc_ids, strict=True)]
+    documents = [name if isinstance(name, str) else doc for name, doc in zip(document_ids, doc_ids, strict=True)]
+    of_passages, of_documents = judged - set(documents), judged - set(doc_ids)
+    if of_passages and of_documents:
+        raise LabelError(
+            f"{len(of_passages)} judged ids are passages (such as {min(of_passages)!r}) and {len(of_documents)} are "
+            f"documents (such as {min(of_documents)!r}). Judge one or the other; without document_id in the corpus, "
+            "passages."
+        )
+    return None if of_passages else documents
 
 
 def _check_agreement(difference: float, scores: Scores) -> None:
@@ -264,7 +314,7 @@ def _increments(step: Callable[[int], None]) -> Callable[[int, int], None]:
 
 def _corpus_hash(source: VectorSource, inputs: Inputs) -> str | None:
     """Content of the corpus where it can be seen whole; a user's table is known by its name and count only."""
-    if isinstance(source, ArraySource):
+    if isinstance(source, VectorFileSource):
         return source.content_hash()
     return None if inputs.labels.corpus is None else inputs.corpus_hash()
 

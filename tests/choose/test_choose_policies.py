@@ -1,9 +1,11 @@
 """What other tools would have chosen."""
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
 
-from calibration.choose import POLICIES, as_chooser, low_in_the_gap
+from calibration.choose import POLICIES, as_chooser, largest_gap, low_in_the_gap
 from calibration.choose.outcome import Costs
 from calibration.choose.policies import conformal
 
@@ -16,6 +18,7 @@ NOISE = np.array([0.1, 0.2, 0.3, 0.55])
     [
         ("top-K only", None),
         ("fixed 0.78", 0.78),
+        ("max F0.5", 0.6),
         ("max F1", 0.5),
         ("max F2", 0.5),
         ("equal error rate", 0.55),
@@ -57,3 +60,30 @@ def test_target_recall_keeps_the_target() -> None:
     floor = POLICIES["target recall 95 %"](values, NOISE)
     assert floor is not None
     assert (values >= floor).mean() == 0.95
+
+
+@pytest.mark.parametrize(
+    ("scores", "cap", "kept"),
+    [
+        ([0.9, 0.85, 0.4, 0.35, 0.1], 4, 2),
+        ([0.9, 0.85, 0.4, 0.35, 0.1], 1, 1),
+        ([0.5, 0.49, 0.48, 0.1], 3, 3),
+        ([0.5, 0.49, 0.48], 3, 1),
+        ([0.2], 5, 1),
+        ([0.3, 0.3, 0.3], 5, 1),
+        ([], 5, 0),
+    ],
+)
+def test_the_largest_gap_by_hand(scores: list[float], cap: int, kept: int) -> None:
+    assert largest_gap(np.array(scores, dtype=np.float64), cap) == kept
+
+
+@given(st.lists(st.integers(-90, 90), min_size=1, max_size=30), st.integers(1, 20), st.integers(0, 9))
+def test_the_largest_gap_keeps_at_least_one_passage_and_looks_at_differences_only(
+    scores: list[int], cap: int, shift: int
+) -> None:
+    ordered = np.sort(np.array(scores, dtype=np.float64))[::-1]
+    kept = largest_gap(ordered, cap)
+    assert 1 <= kept <= min(cap, len(ordered))
+    assert largest_gap(ordered + shift, cap) == kept
+    assert largest_gap(2 * ordered, cap) == kept

@@ -1,5 +1,6 @@
 """What holds for every display, whatever the calibration."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -17,10 +18,11 @@ from calibration.displays import ComparisonDisplay, Display, FigureDisplay, Mode
 from calibration.studies.model import Calibration
 
 OF_ONE = [
-    getattr(displays, name)
-    for name in displays.__all__
-    if name not in ("Display", "FigureDisplay", "TableDisplay", "ComparisonDisplay", "ModelBandsDisplay")
+    kind
+    for kind in (getattr(displays, name) for name in displays.__all__)
+    if next(iter(inspect.signature(kind).parameters), None) == "calibration"
 ]
+"""Displays of one calibration; those of other studies take something else."""
 FIGURES = [kind for kind in OF_ONE if issubclass(kind, FigureDisplay)]
 CASES = ("sample", "three_hits", "nothing_relevant", "hostile")
 

@@ -3,15 +3,19 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
-from made_calibrations import compared, two_models
+from made_calibrations import compared, made, two_models
 
+from calibration.choose import proportion
 from calibration.displays import (
     BandsDisplay,
     ComparisonDisplay,
     CurvesDisplay,
+    GradesDisplay,
     ModelBandsDisplay,
     PoliciesDisplay,
     RiskCoverageDisplay,
@@ -157,6 +161,50 @@ def test_top_k_display_counts_hits(drawn: Calibration) -> None:
     assert f"{frame.loc[frame['chosen'], 'hits'].item()} of 100 answerable queries" in TopKDisplay(drawn).caption
 
 
+def test_top_k_display_prices_every_k_and_says_what_the_next_smaller_one_would_do(drawn: Calibration) -> None:
+    price = replace(
+        drawn.price, by_k=drawn.price.by_k.assign(tokens=drawn.price.by_k["passages"] * 120), counted_by="x"
+    )
+    priced = TopKDisplay(replace(drawn, price=price))
+    top_k, smaller = drawn.top_k, drawn.top_k.next_smaller
+    assert smaller is not None
+    passages, less = (price.at(k)[0] for k in (top_k.value, smaller))
+    assert f"{passages:.1f} passages ({passages * 120:,.0f} tokens) on average" in priced.caption
+    lost = top_k.hits[top_k.value - 1] - top_k.hits[smaller - 1]
+    assert f"K = {smaller} would lose {lost} answer" in priced.caption
+    assert f"save {passages - less:.1f} passages" in priced.caption
+    binds = drawn.price.binds
+    assert f"the cap binds for {binds.numerator} of 100" in priced.caption
+    assert "Tokens by x." in priced.caption
+    assert priced.plot().child_axes[0].get_xlabel() == "tokens per query"
+    assert TopKDisplay(drawn).plot().child_axes[0].get_xlabel() == "passages per query"
+    assert "Tokens are not counted" in TopKDisplay(drawn).caption
+    assert f"for {passages:.1f} passages each on average" in SurfaceDisplay(drawn).caption
+
+
+def test_grades_show_what_is_kept_of_each_and_nothing_of_one() -> None:
+    qrels = [(f"q{i}", f"d{i}", 2) for i in range(6)] + [(f"q{i}", f"e{i}", 1) for i in range(6)]
+    rows = [(f"q{i}", f"d{i}", 0.6 + i / 100) for i in range(6)] + [(f"q{i}", f"e{i}", 0.1 + i / 10) for i in range(6)]
+    rows += [("o", "d0", 0.2)]
+    found = made([*((f"q{i}", "answerable") for i in range(6)), ("o", "off_topic")], qrels, rows, top_k=5)
+    display = GradesDisplay(found)
+    frame = display.frame().set_index("grade")
+    kept = {grade: rate.numerator for grade, rate in found.in_sample.recall_by_grade.items()}
+    assert frame["kept"].to_dict() == kept
+    assert frame["n"].tolist() == [6, 6]
+    assert 0 < frame.loc[1, "below_floor"] < 6
+    assert f"of grade 1, {kept[1]} of 6" in display.caption
+    assert f"{frame.loc[1, 'below_floor']} below the floor" in display.caption
+    dots = sum(len(line.get_xdata()) for line in display.plot().lines if line.get_marker() == "o")
+    assert dots == 12
+    assert "floor" in display.svg()
+    one_grade = GradesDisplay(replace(found, grades=found.grades[found.grades["grade"] == 2]))
+    assert one_grade.empty
+    assert one_grade._repr_html_() == ""
+    many = pd.concat([found.grades] * 20, ignore_index=True)
+    assert GradesDisplay(replace(found, grades=many)).svg()
+
+
 def test_policies_mark_ours_and_name_the_best_other(drawn: Calibration) -> None:
     display = PoliciesDisplay(drawn)
     labels = [label.get_text() for label in display.plot().get_yticklabels()]
@@ -176,6 +224,28 @@ def test_comparison_shows_what_a_carried_floor_does() -> None:
     assert f"{carried.loc['low', 'false_answers']} of 25 false" in display.svg()
     assert "25 of 25 off-topic queries" in display.caption
     assert "Not carried: recalibrate." in display._repr_html_()
+
+
+def test_comparison_shows_how_much_of_each_top_k_nobody_has_judged() -> None:
+    low, high = two_models()
+    frame = ComparisonDisplay(compared([low, high])).frame()
+    assert frame["unjudged"].tolist() == [
+        f"{one.unjudged.numerator:g} of {one.unjudged.denominator}" for one in (low, high)
+    ]
+    judged = replace(low, unjudged=proportion(0, 500))
+    text = BeautifulSoup(ComparisonDisplay(compared([judged, high]))._repr_html_(), "html.parser").get_text(" ")
+    assert "of the first K of high: some may be answers" in text
+    assert "more than that of low (0%)" in text
+    fair = ComparisonDisplay(compared([judged, replace(high, unjudged=proportion(10, 500))]))
+    assert "some may be answers" not in fair._repr_html_()
+
+
+def test_policies_name_the_cut_per_query_and_what_it_cannot_do(drawn: Calibration) -> None:
+    html = PoliciesDisplay(drawn)._repr_html_()
+    assert "cut per query" in html
+    assert "refuses nothing" in html
+    row = PoliciesDisplay(drawn).frame().set_index("policy").loc["max F0.5"]
+    assert f"unseen {row['hits_held_out']}" in html
 
 
 def test_comparison_of_models_without_a_floor(nothing_relevant: Calibration) -> None:

@@ -19,13 +19,28 @@ def test_segments_show_counts_of_every_floor_on_every_kind(drawn: Calibration) -
     hits = np.array([[30, 50], [40, 60], [35, 58]])
     false_answers = np.array([[1, 2], [25, 25], [5, 6]])
     display = SegmentsDisplay(replace(drawn, segments=Segments((paying, other), (0.4, None), hits, false_answers)))
-    assert display.frame()["kind"].tolist() == ["keywords", "question"]
-    assert "pays for keywords: keywords 0.4" in display.caption
+    assert display.frame()["segment"].tolist() == ["keywords", "question"]
+    assert "pays for these: kind of query keywords 0.4." in display.caption
     last = display.matrix().iloc[-1]
     assert last["floor"] == drawn.floor
     assert (last["question"].text, last["question"].detail) == ("58 of 60 kept", "6 of 25 false answers")
     tables = BeautifulSoup(display._repr_html_(), "html.parser").select("table")
     assert [len(table.select("tbody tr")) for table in tables] == [2, 3]
+
+
+def test_collections_stand_beside_kinds(drawn: Calibration) -> None:
+    one = Segment("law", 40, 25, 0.42, 0.4, 0.01, 0.05, recommended=False, needed=90, reason="within noise")
+    segments = Segments((one, replace(one, name="a_b")), (0.4, 0.4), np.ones((3, 2), int), np.ones((3, 2), int))
+    display = SegmentsDisplay(replace(drawn, segments=segments, collections=segments))
+    assert display.frame()["segment_by"].tolist() == ["kind", "kind", "collection", "collection"]
+    assert "No kind of query earns" in display.caption
+    assert "No collection earns" in display.caption
+    tables = BeautifulSoup(display._repr_html_(), "html.parser").select("table")
+    assert len(tables) == 4
+    assert [head.get_text(strip=True) for head in tables[3].select("thead th")][2:] == ["law", "a_b"]
+    only = SegmentsDisplay(replace(drawn, segments=None, collections=segments))
+    assert len(only.matrix("kind")) == 0
+    assert len(only.matrix("collection")) == 3
 
 
 def test_without_segments_the_display_says_so(three_hits: Calibration) -> None:

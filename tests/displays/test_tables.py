@@ -46,7 +46,8 @@ def test_the_answer_gives_the_unrounded_floor_and_how_k_was_chosen(drawn: Calibr
     assert float(facts["floor"]) == drawn.floor
     assert facts["status"] == "Certified floor"
     assert facts["date"] == "2026-11-30"
-    assert "smallest that loses nothing beyond noise" in facts["top-K"]
+    top_k = drawn.top_k
+    assert f"smallest that loses at most 2 of the {top_k.hits[-1]} answers of K = 10" in facts["top-K"]
 
 
 def test_too_few_queries_to_hold_out_is_said_and_not_dressed_up(three_hits: Calibration) -> None:

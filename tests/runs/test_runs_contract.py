@@ -41,7 +41,7 @@ def test_recommendation_follows_its_schema_and_says_where_it_comes_from(finished
 def test_queries_and_scores_are_readable_and_agree(finished) -> None:
     folder = finished.folder / "wordllama"
     queries = [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert len(queries) == 19
+    assert [sum(query["probe"] is probe for query in queries) for probe in (False, True)] == [19, 100]
     scores = pd.read_parquet(folder / "scores.parquet")
     assert list(scores.columns[:5]) == ["query_id", "doc_id", "similarity", "rank", "relevance"]
     assert str(scores["similarity"].dtype) == "float32"

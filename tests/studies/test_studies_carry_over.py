@@ -61,6 +61,9 @@ def test_what_is_lost_and_let_through_is_counted() -> None:
 def test_every_pair_has_the_rates_of_its_outcome(three: Comparison) -> None:
     document = comparison_document(three)
     assert [one["model"] for one in document["models"]] == ["high", "low", "none"]
+    for one, found in zip(document["models"], three.calibrations, strict=True):
+        share = one["unjudged_top_k"]
+        assert (share["numerator"], share["denominator"]) == (found.unjudged.numerator, found.unjudged.denominator)
     assert {(pair["from_model"], pair["to_model"]) for pair in document["pairs"]} == set(three.outcomes)
     for pair in document["pairs"]:
         rates = three.outcomes[pair["from_model"], pair["to_model"]].rates

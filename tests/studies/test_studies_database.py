@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from small_world import QUERY_CANARY, calibrate, document, files_with
 
-import calibration.sources.postgres.pull as pulling
 from calibration import CalibrationError, RunParams
 from calibration.cli.config import run_parameters
 from calibration.errors import ContractError, LabelError, StoreError
@@ -156,13 +155,13 @@ def test_c36_no_recommendation_from_a_partial_pull(
     """Something between the store and here cuts the answer after the first passages."""
     before = set((run_cache / "pulls").glob("*"))
     monkeypatch.setenv(study.SESSION, "partial")
-    whole = pulling.complete
+    whole = PostgresSource.read
 
-    def cut(blocks, expected, progress=None):
-        shortened = (replace(block, doc_ids=block.doc_ids[:10], vectors=block.vectors[:10]) for block in blocks)
-        return whole(shortened, expected, progress)
+    def cut(self, part):
+        for block in whole(self, part):
+            yield replace(block, doc_ids=block.doc_ids[:10], vectors=block.vectors[:10])
 
-    monkeypatch.setattr(pulling, "complete", cut)
+    monkeypatch.setattr(PostgresSource, "read", cut)
     with pytest.raises(StoreError, match=r"pulled 10 of 24 scores \(truncated\)"):
         study.calibrate(on_table(strategy="fetch"))
     assert set((run_cache / "pulls").glob("*")) == before
@@ -206,9 +205,9 @@ def test_inspect_gives_one_question_and_the_bands_in_one_pull(
     on_table: Params, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pulls = []
-    whole = PostgresSource.blocks
+    whole = PostgresSource.divided
     monkeypatch.setattr(
-        PostgresSource, "blocks", lambda self, *args, **options: pulls.append(1) or whole(self, *args, **options)
+        PostgresSource, "divided", lambda self, *args, **options: pulls.append(1) or whole(self, *args, **options)
     )
     found = inspect_question("How do I cancel?", on_table(), limit=5)
     assert pulls == [1]

@@ -1,5 +1,6 @@
 """Vectors and scores that are ready: what needs a model, what does not, and what is refused."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -237,3 +238,33 @@ def test_a_silent_reporter_says_nothing(capsys: pytest.CaptureFixture[str]) -> N
         step(1)
     SILENT.note("z")
     assert capsys.readouterr() == ("", "")
+
+
+def cut_corpus(folder: Path, labels_folder: Path) -> Path:
+    """The small set with every two passages cut from one document."""
+    shutil.copytree(labels_folder, folder)
+    rows = pd.read_json(labels_folder / "corpus.jsonl", lines=True)
+    rows["document_id"] = [f"doc{number // 2}" for number in range(len(rows))]
+    rows.to_json(folder / "corpus.jsonl", orient="records", lines=True, force_ascii=False)
+    return folder
+
+
+def test_judged_passages_of_documents_stay_passages(
+    small_params: Params, labels_folder: Path, tmp_path: Path, run_cache: Path
+) -> None:
+    """A corpus that names documents is scored by passage while its judgements name passages."""
+    folder = cut_corpus(tmp_path / "cut", labels_folder)
+    plain, cut = study.calibrate(small_params()), study.calibrate(small_params(labels=str(folder)))
+    assert cut.scores.level == "passage"
+    assert cut.floor == pytest.approx(plain.floor, abs=1e-6)
+
+
+def test_judged_passages_and_documents_together_are_refused(
+    small_params: Params, labels_folder: Path, tmp_path: Path
+) -> None:
+    folder = cut_corpus(tmp_path / "cut", labels_folder)
+    lines = (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()
+    query = lines[1].split("\t")[0]
+    (folder / "qrels.tsv").write_text("\n".join([*lines, f"{query}\tdoc3\t2"]) + "\n", encoding="utf-8")
+    with pytest.raises(LabelError, match=r"passages \(such as .*\) and 1 are documents \(such as 'doc3'\)"):
+        study.calibrate(small_params(labels=str(folder)))
