@@ -58,7 +58,8 @@ class RunParams(BaseModel):
     model_value: str | None = Field(None, description="what `model_column` must say; defaults to the model's name")
     where: str | None = Field(None, description="SQL condition kept on every query unchanged")
     metric: str = Field("cosine_similarity", description="metric of the scores, by its contract name")
-    strategy: Literal["auto", "fetch", "sql"] = Field("auto", description="how vectors become scores")
+    score_transform: str = Field("none", description="formula the file's scores went through, such as (1+cos)/2")
+    strategy: Literal["auto", "fetch", "sql", "sample"] = Field("auto", description="how vectors become scores")
     workers: Annotated[int, Field(ge=1, le=1000)] = Field(1, description="processes that read and score side by side")
     backend: Literal["loky", "dask"] = Field("loky", description="where they run: this machine, or a Dask cluster")
     scheduler: str | None = Field(None, description="address of the Dask scheduler")
@@ -145,7 +146,7 @@ class RunParams(BaseModel):
     def _consistent(self) -> "RunParams":
         from .contract import ScoreContract, check_floor_in_range
 
-        contract = ScoreContract(self.metric)
+        contract = ScoreContract(self.metric, score_transform=self.score_transform)
         metric = contract.definition
         if not metric.carries_floor:
             raise ContractError(f"no floor on {metric.name!r}: {metric.reason}.")
@@ -176,6 +177,8 @@ class RunParams(BaseModel):
             problems.append("a database (`dsn` or `service`) and `table`, the table with the vectors, go together")
         if self.scores is None and metric_named(self.metric).to_cosine is None:
             problems.append(f"the metric {self.metric!r} is for score files; vectors give cosine, L2 or inner product")
+        if self.scores is None and self.score_transform != "none":
+            problems.append("`score_transform` is for score files; vectors give the metric itself")
         if (self.backend == "dask") != (self.scheduler is not None):
             problems.append("`backend` dask and `scheduler`, its address, go together")
         return problems

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..scores import Scores
 from ..studies.model import Calibration
 from .base import FigureDisplay
 from .palette import COLOUR
@@ -163,8 +164,16 @@ class BandsDisplay(FigureDisplay):
             ax.stairs(
                 0.55 * heights / heights.max(), edges, baseline=0, fill=True, color=COLOUR["backdrop"], alpha=0.55
             )
-        what = "every passage for every query" if self.calibration.scores.exact else "every candidate of every query"
+        what = _counted(self.calibration.scores)
         _row_label(ax, 0, what, int(counts.sum()), int(counts.sum()), COLOUR["muted"], empty="nothing was scored")
+
+
+def _counted(scores: Scores) -> str:
+    """Say what the histogram counts; of a sample, how far off it may be."""
+    if scores.sample is None:
+        return "every passage for every query" if scores.exact else "every candidate of every query"
+    share = 100 * scores.sample.rows / max(scores.sample.of, 1)
+    return f"a sample of the passages ({share:.2g} %, ±{100 * scores.sample.error:.1g} points)"
 
 
 def _empty(name: str) -> str:

@@ -5,12 +5,13 @@ from .queries import judged_top, query_table
 from .scored import check_direction, document_labels, scores_from_candidates
 from .similarity import score_block
 from .summary import Histogram, Summaries
-from .table import Scores, with_ranks
+from .table import Sample, Scores, with_ranks
 
 __all__ = [
     "Band",
     "Bands",
     "Histogram",
+    "Sample",
     "Scores",
     "Summaries",
     "check_direction",

@@ -88,7 +88,12 @@ class Summaries:
         self._all: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.object_], npt.NDArray[np.floating]]] = []
 
     def add(
-        self, doc_ids: Sequence[str], similarities: npt.NDArray[np.floating], rows: Sequence[int] | None = None
+        self,
+        doc_ids: Sequence[str],
+        similarities: npt.NDArray[np.floating],
+        rows: Sequence[int] | None = None,
+        *,
+        counted: bool = True,
     ) -> None:
         """Add a block.
 
@@ -100,6 +105,8 @@ class Summaries:
             Higher is better; NaN and infinities are invalid: counted, never ranked.
         rows : sequence of int, optional
             Which queries the rows are, each once; all of them by default.
+        counted : bool
+            Whether they enter the histogram and the counts; not so when another block holds them, too.
         """
         docs = np.asarray(doc_ids, dtype=object)
         block = np.asarray(similarities)
@@ -108,7 +115,9 @@ class Summaries:
             raise ValueError(f"similarities have shape {block.shape}, expected {(len(which), len(docs))}")
         if block.size and not (np.isfinite(block.max()) and np.isfinite(block.min())):  # NaN when any value is
             block = np.where(np.isfinite(block), block, np.nan)
-        self._count(block, which)  # passages, so that the histogram does not depend on how documents fall into blocks
+        if counted:
+            # passages, so that the histogram does not depend on how documents fall into blocks
+            self._count(block, which)
         docs, block = _best_per_document(docs, block)
         self._keep_judged(docs, block, which)
         self._best.add(docs, block, which)

@@ -9,6 +9,28 @@ from .summary import Histogram
 
 
 @dataclass(frozen=True)
+class Sample:
+    """Which blocks of the corpus the histogram of a sampled pull counts.
+
+    Attributes
+    ----------
+    rows, of : int
+        Passages in the histogram, and in the corpus.
+    parts, of_parts : int
+        Blocks read, and all of them.
+    error : float
+        How far the share of similarities above any threshold may lie from that of the whole corpus, at most over the
+        thresholds: 1.96 standard errors between blocks. NaN with one block.
+    """
+
+    rows: int
+    of: int
+    parts: int
+    of_parts: int
+    error: float
+
+
+@dataclass(frozen=True)
 class Scores:
     """Similarities at threshold zero of one model, source and contract.
 
@@ -34,6 +56,8 @@ class Scores:
     depth : int
     level : str
         "passage" or "document".
+    sample : Sample or None
+        What the histogram was counted on, where that is not everything; best passages and judged ones are exact.
     """
 
     contract: ScoreContract
@@ -48,6 +72,7 @@ class Scores:
     n_invalid: int = 0
     n_missing: int = 0
     level: str = "passage"
+    sample: Sample | None = None
 
     @property
     def observed(self) -> pd.DataFrame:

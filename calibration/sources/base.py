@@ -1,6 +1,6 @@
 """What every source of vectors gives: facts measured first, then an exact pull in blocks."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -12,7 +12,7 @@ from ..errors import StoreError
 
 Floats32 = npt.NDArray[np.float32]
 Floats64 = npt.NDArray[np.float64]
-Strategy = Literal["auto", "fetch", "sql"]
+Strategy = Literal["auto", "fetch", "sql", "sample"]
 Progress = Callable[[int, int], None]
 """Called with (rows so far, rows expected)."""
 
@@ -153,12 +153,12 @@ class VectorSource(Protocol):
 class DividedSource(VectorSource, Protocol):
     """A source whose parts can be read side by side, by other processes too: it can be pickled, without a password."""
 
-    def strategy_for(self, strategy: Strategy, queries: int) -> Literal["fetch", "sql"]:
-        """Resolve "auto" for a number of queries; only "fetch" reads in parts."""
+    def strategy_for(self, strategy: Strategy, queries: int) -> Literal["fetch", "sql", "sample"]:
+        """Resolve "auto" for a number of queries; "fetch" reads all parts, "sample" some of them."""
         ...
 
-    def divided(self, query_vectors: Floats32) -> AbstractContextManager[Division]:
-        """Open a snapshot and cut it into parts, which can be read until the context ends.
+    def divided(self, query_vectors: Floats32, *, part_rows: int | None = None) -> AbstractContextManager[Division]:
+        """Open a snapshot and cut it into parts of about so many rows, which can be read until the context ends.
 
         Raises
         ------
@@ -169,6 +169,13 @@ class DividedSource(VectorSource, Protocol):
 
     def read(self, part: Part) -> Iterator[Block]:
         """Yield a part in blocks of vectors."""
+        ...
+
+    def best(self, part: Part, query_vectors: Floats32, depth: int, judged: Sequence[Sequence[str]]) -> Iterator[Block]:
+        """Yield for each query the scores of its exact best `depth` in the whole corpus, and of those judged for it.
+
+        A passage may come twice; `part` names the snapshot.
+        """
         ...
 
 

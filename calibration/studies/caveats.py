@@ -129,6 +129,13 @@ def _unjudged(share: Rate, top_k: TopK) -> list[str]:
 
 def _scores(scores: Scores) -> list[str]:
     said = []
+    if scores.sample is not None:
+        sample = scores.sample
+        said.append(
+            f"Only a sample of the corpus was read: {sample.rows:,} of {sample.of:,} passages, in {sample.parts} of "
+            f"{sample.of_parts:,} blocks. Best and judged passages are exact; the backdrop of all scores is off by at "
+            f"most about {100 * sample.error:.1g} points."
+        )
     dangling = int(scores.judged["similarity"].isna().sum())
     if dangling > 0 and scores.exact:
         said.append(

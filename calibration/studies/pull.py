@@ -1,6 +1,7 @@
 """From a source of vectors to Scores: one exact pass at threshold zero."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..scores import Scores, Summaries, check_direction, with_ranks
 from ..sources.base import DividedSource, Division, Preflight, Strategy, VectorSource
 from .parts import Scoring, Seen, Workers, score_blocks, score_parts
 from .partstore import PartStore
+from .sample import SAMPLED_PART_ROWS, score_sample
 
 FULL_TABLE = 500_000
 """Scores up to which every one is kept; beyond, the top of each query, judged pairs and a histogram."""
@@ -55,6 +57,7 @@ def pull_scores(
     ContractError
         Labels contradict the metric's direction, or values its range.
     """
+    judged = {str(query_id): docs.tolist() for query_id, docs in labels.qrels.groupby("query_id")["doc_id"]}
 
     def scoring(facts: Preflight) -> Scoring:
         if facts.blocking:
@@ -70,16 +73,23 @@ def pull_scores(
         low, high = _range(contract, facts, query_vectors)
         start = Summaries(
             query_ids,
-            {str(query_id): docs.tolist() for query_id, docs in labels.qrels.groupby("query_id")["doc_id"]},
+            judged,
             depth=max(MIN_DEPTH, 2 * k_max),
             low=low,
             high=high,
-            keep_all=facts.scorable * len(query_ids) <= FULL_TABLE,
+            keep_all=strategy != "sample" and facts.scorable * len(query_ids) <= FULL_TABLE,
             tolerance=contract.tolerance,
         )
         return Scoring(query_vectors, contract, start)
 
-    if isinstance(source, DividedSource) and source.strategy_for(strategy, len(query_vectors)) == "fetch":
+    sample = None
+    way = source.strategy_for(strategy, len(query_vectors)) if isinstance(source, DividedSource) else None
+    if isinstance(source, DividedSource) and way == "sample":
+        with source.divided(query_vectors, part_rows=SAMPLED_PART_ROWS) as division:
+            facts = division.facts
+            how = scoring(facts)
+            seen, sample = score_sample(source, division, how, judged)
+    elif isinstance(source, DividedSource) and way == "fetch":
         with source.divided(query_vectors) as division:
             facts = division.facts
             how = scoring(facts)
@@ -89,7 +99,8 @@ def pull_scores(
         how = scoring(facts)
         seen = score_blocks(source.blocks(query_vectors, strategy=strategy, progress=progress), how)
     level = "document" if seen.documents else "passage"
-    return _scores(seen.summaries, labels, how.contract, facts, how.start.depth, level), facts
+    scores = _scores(seen.summaries, labels, how.contract, facts, how.start.depth, level)
+    return (scores if sample is None else replace(scores, sample=sample)), facts
 
 
 def _in_parts(
@@ -141,7 +152,8 @@ def _scores(
     everything = summaries.everything()
     top = summaries.top()
     judged = with_ranks(labels.qrels, summaries.judged(), top if everything is None else everything)
-    lengths = dict(zip(summaries.query_ids, summaries.scored.tolist(), strict=True))
+    n_documents = facts.scorable if level == "passage" else int(summaries.scored.max(initial=0))
+    lengths = dict.fromkeys(summaries.query_ids, n_documents)
     check_direction(judged, labels.rel_level, contract, lengths)
     return Scores(
         contract=contract,
@@ -150,7 +162,7 @@ def _scores(
         judged=judged,
         histogram=summaries.histogram,
         everything=everything,
-        n_documents=int(summaries.scored.max()) if len(summaries.scored) else 0,
+        n_documents=n_documents,
         exact=True,
         depth=depth,
         n_invalid=facts.rows - facts.null_vectors - facts.scorable,

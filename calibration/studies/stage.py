@@ -19,7 +19,7 @@ import pandas as pd
 from ..contract import ScoreContract
 from ..errors import CalibrationError
 from ..resources import cache_dir
-from ..scores import Histogram, Scores
+from ..scores import Histogram, Sample, Scores
 
 FORMAT = 2
 KEEP_DAYS = 30
@@ -77,6 +77,7 @@ def find(key: str) -> tuple[Scores, dict[str, Any]] | None:
             n_invalid=about["n_invalid"],
             n_missing=about["n_missing"],
             level=about["level"],
+            sample=None if about["sample"] is None else Sample(**about["sample"]),
         )
         facts: dict[str, Any] = about["facts"]
         os.utime(folder)
@@ -123,6 +124,7 @@ def _about(scores: Scores) -> dict[str, Any]:
         "n_invalid": scores.n_invalid,
         "n_missing": scores.n_missing,
         "level": scores.level,
+        "sample": None if scores.sample is None else asdict(scores.sample),
     }
 
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -268,6 +268,10 @@ def cluster(folder: Path, count: int) -> Iterator[tuple[str, list["subprocess.Po
     started = [[*module, "--nthreads", "1", "--no-nanny", "--no-dashboard"]] * count
     workers = [subprocess.Popen(command, **quiet) for command in started]
     try:
+        for _ in range(300):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            time.sleep(0.1)
         yield address, workers
     finally:
         for process in (*workers, scheduler):

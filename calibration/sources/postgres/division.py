@@ -25,8 +25,8 @@ def export_snapshot(connection: Connection) -> str:
     return str(row[0]) if row is not None else ""
 
 
-def grid(connection: Connection, target: Target, facts: Preflight) -> list[tuple[int, int | None]]:
-    """Cut the table's pages into ranges [low, high) of about `PART_ROWS` rows; the last has no end.
+def grid(connection: Connection, target: Target, facts: Preflight, part_rows: int) -> list[tuple[int, int | None]]:
+    """Cut the table's pages into ranges [low, high) of about `part_rows` rows; the last has no end.
 
     Returns
     -------
@@ -39,10 +39,10 @@ def grid(connection: Connection, target: Target, facts: Preflight) -> list[tuple
         " current_setting('block_size')::int FROM pg_class WHERE oid = to_regclass(%s)",
         (target.relation.as_string(connection),),
     ).fetchone()
-    if row is None or not row[0] or facts.rows <= PART_ROWS:
+    if row is None or not row[0] or facts.rows <= part_rows:
         return [(0, None)]
     pages = max(1, int(row[1]) // int(row[2]))
-    step = max(1, math.ceil(pages * PART_ROWS / facts.rows))
+    step = max(1, math.ceil(pages * part_rows / facts.rows))
     lows = list(range(0, pages, step))
     return [(low, high) for low, high in zip(lows, [*lows[1:], None], strict=True)]
 

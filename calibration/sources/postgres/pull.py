@@ -1,20 +1,17 @@
 """An exact pull from Postgres: one read-only snapshot, a proven plan, every row counted."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
-from psycopg import ServerCursor, sql
-from psycopg.types.string import ByteaBinaryLoader
+from psycopg import sql
 
 from ...errors import StoreError
 from ..base import (
     Block,
     Division,
     Floats32,
-    Floats64,
     Part,
     Preflight,
     Progress,
@@ -24,15 +21,16 @@ from ..base import (
     needs_direction,
     raise_blocking,
 )
+from . import division
 from .catalog import Names, Target, check_metric, resolve
 from .connect import Connection, explained, redact_dsn, set_local, snapshot
 from .division import export_snapshot, grid, state, unchanged, within
 from .plan import search_plan
 from .preflight import EXACT_SETTINGS, measure, plan_of, prove_exact
+from .rows import block_of, check_left_out, columns_of, stream, width_of
+from .sampled import exact_best
 from .verify import largest_difference
 from .wire import decode, vector_text
-
-Flags = npt.NDArray[np.bool_]
 
 SQL_BELOW = 8
 """From this many queries on, fetching the vectors once and multiplying is faster than asking the server."""
@@ -127,16 +125,16 @@ class PostgresSource:
                 pieces = self._scored(connection, target, facts, queries)
                 yield from complete(pieces, facts.scorable * len(queries), progress)
 
-    def strategy_for(self, strategy: Strategy, queries: int) -> Literal["fetch", "sql"]:
+    def strategy_for(self, strategy: Strategy, queries: int) -> Literal["fetch", "sql", "sample"]:
         """Resolve "auto": fetch the vectors and multiply, but for a few queries ask the server for their scores."""
-        if strategy not in ("auto", "fetch", "sql"):
-            raise StoreError(f"unknown strategy {strategy!r}; expected 'auto', 'fetch' or 'sql'.")
+        if strategy not in ("auto", "fetch", "sql", "sample"):
+            raise StoreError(f"unknown strategy {strategy!r}; expected 'auto', 'fetch', 'sql' or 'sample'.")
         if strategy == "auto":
             return "sql" if queries < SQL_BELOW else "fetch"
         return strategy
 
     @contextmanager
-    def divided(self, query_vectors: Floats32) -> Iterator[Division]:
+    def divided(self, query_vectors: Floats32, *, part_rows: int | None = None) -> Iterator[Division]:
         """Open one snapshot, cut the table into ranges of its pages, and let other connections see what it sees.
 
         Raises
@@ -149,12 +147,12 @@ class PostgresSource:
             raise_blocking(facts)
             width = next(iter(facts.dimensions), 0)
             check_queries(query_vectors, width, self.metric, f"column {self.names.vector_column}")
-            ranges = grid(connection, target, facts)
+            ranges = grid(connection, target, facts, part_rows or division.PART_ROWS)
             shared = export_snapshot(connection)
             zeros = facts.zero_vectors > 0 and needs_direction(self.metric)
             parts = [Part(number, (shared, *bounds, width, zeros)) for number, bounds in enumerate(ranges)]
             self._facts |= {"strategy": "fetch", "parts": len(parts)}
-            self._proven(connection, target, _columns(target), (), within(parts[-1]))
+            self._proven(connection, target, columns_of(target), (), within(parts[-1]))
             now = state(connection, target, facts, len(parts))
             yield Division(facts, parts, now, lambda before: unchanged(connection, target, before, now))
 
@@ -170,6 +168,21 @@ class PostgresSource:
         with snapshot(self._conninfo, self._service, statement_timeout=self._timeout) as connection:
             return search_plan(connection, resolve(connection, self.names, self.metric), self.metric, limit)
 
+    def best(self, part: Part, query_vectors: Floats32, depth: int, judged: Sequence[Sequence[str]]) -> Iterator[Block]:
+        """Yield for each query the scores of its exact best `depth` and of its judged passages, by the server.
+
+        Raises
+        ------
+        StoreError
+            The table names documents: its best passages may be those of too few of them.
+        """
+        if self.names.document_column is not None:
+            raise StoreError(
+                "the strategy 'sample' scores passages, not documents; leave document_column out, or use 'fetch'."
+            )
+        with self._opened("search", part.token[0]) as (connection, target):
+            yield from exact_best(connection, target, self.metric, query_vectors, depth, judged)
+
     def vectors_of(self, doc_ids: Iterable[str]) -> dict[str, Floats32]:
         """Return the vectors of some documents; ids that are unknown or have no vector are absent."""
         wanted = list(doc_ids)
@@ -177,8 +190,8 @@ class PostgresSource:
             condition = sql.SQL("{} = ANY(%s) AND {} IS NOT NULL").format(target.id, target.vector)
             query = target.select(sql.SQL("{}, {}").format(target.id, target.vector), condition)
             found: dict[str, Floats32] = {}
-            for rows in _stream(connection, target, query, (wanted,), SCORE_ROWS):
-                found |= {name: decode([raw], _width(raw), target.column_type)[0] for name, raw in rows}
+            for rows in stream(connection, target, query, (wanted,), SCORE_ROWS):
+                found |= {name: decode([raw], width_of(raw), target.column_type)[0] for name, raw in rows}
         return found
 
     def verify(self, query_vectors: Floats32, sample: int = 8) -> float:
@@ -243,20 +256,20 @@ class PostgresSource:
         for block, out in self._fetched(connection, target, width, zeros):
             left_out += out
             yield block
-        _check_left_out(left_out, facts, self.metric)
+        check_left_out(left_out, facts, self.metric)
 
     def _fetched(
         self, connection: Connection, target: Target, width: int, zeros: bool, condition: sql.Composable | None = None
     ) -> Iterator[tuple[Block, int]]:
         """Yield blocks of vectors, each with how many were left out of it because they have no direction."""
-        query = self._proven(connection, target, _columns(target), (), condition)
+        query = self._proven(connection, target, columns_of(target), (), condition)
         size = max(256, min(50_000, BLOCK_BYTES // (4 * width)))
-        for rows in _stream(connection, target, query, (), size):
+        for rows in stream(connection, target, query, (), size):
             names, documents, cells = zip(*rows, strict=True)
             vectors = decode(cells, width, target.column_type)
             keep = np.asarray(vectors.any(axis=1)) if zeros else np.ones(len(vectors), dtype=np.bool_)
             yield (
-                _block(list(names), list(documents), keep, target, vectors=vectors),
+                block_of(list(names), list(documents), keep, target, vectors=vectors),
                 len(vectors) - int(keep.sum()),
             )
 
@@ -266,13 +279,13 @@ class PostgresSource:
             parameters = (vector_text(vector),)
             query = self._proven(connection, target, columns, parameters)
             left_out = 0
-            for rows in _stream(connection, target, query, parameters, SCORE_ROWS):
+            for rows in stream(connection, target, query, parameters, SCORE_ROWS):
                 names, documents, values = zip(*rows, strict=True)
                 scores = np.array(values, dtype=np.float64)
                 keep = ~np.isnan(scores)  # the cosine of a zero vector
                 left_out += len(scores) - int(keep.sum())
-                yield _block(list(names), list(documents), keep, target, scores=scores, query_row=row)
-            _check_left_out(left_out, facts, self.metric)
+                yield block_of(list(names), list(documents), keep, target, scores=scores, query_row=row)
+            check_left_out(left_out, facts, self.metric)
 
     def _proven(
         self,
@@ -286,54 +299,3 @@ class PostgresSource:
         query = target.select(columns, present if condition is None else present + sql.SQL(" AND ") + condition)
         self._facts["plan"] = prove_exact(connection, plan_of(connection, query, parameters))
         return query
-
-
-def _columns(target: Target) -> sql.Composed:
-    return sql.SQL("{}, {}, {}").format(target.id, target.document, target.vector)
-
-
-def _stream(
-    connection: Connection, target: Target, query: sql.Composed, parameters: tuple[Any, ...], size: int
-) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the rows of a query in lists, vectors as raw bytes."""
-    cursor: ServerCursor[tuple[Any, ...]]
-    with connection.cursor("calibration_pull", binary=True) as cursor:
-        cursor.adapters.register_loader(target.type_oid, ByteaBinaryLoader)
-        cursor.execute(query, parameters, binary=True)
-        while rows := cursor.fetchmany(size):
-            yield rows
-
-
-def _block(
-    names: list[str],
-    documents: list[str | None],
-    keep: Flags,
-    target: Target,
-    *,
-    vectors: Floats32 | None = None,
-    scores: Floats64 | None = None,
-    query_row: int | None = None,
-) -> Block:
-    if not keep.all():
-        names = [name for name, kept in zip(names, keep, strict=True) if kept]
-        documents = [name for name, kept in zip(documents, keep, strict=True) if kept]
-        vectors = None if vectors is None else vectors[keep]
-        scores = None if scores is None else scores[keep]
-    own = None
-    if target.names.document_column is not None:
-        # A passage without a document is a document of its own.
-        own = [name if document is None else document for name, document in zip(names, documents, strict=True)]
-    return Block(names, own, vectors, scores, query_row)
-
-
-def _check_left_out(found: int, facts: Preflight, metric: str) -> None:
-    expected = facts.zero_vectors if needs_direction(metric) else 0
-    if found != expected:
-        raise StoreError(
-            f"{found} rows came without a usable score, {expected} zero vectors were counted: the stored vectors are "
-            "so short or so long that their scores are not numbers. Normalise them."
-        )
-
-
-def _width(raw: bytes) -> int:
-    return int.from_bytes(raw[:2], "big")

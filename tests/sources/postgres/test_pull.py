@@ -173,13 +173,13 @@ def test_c33_describe_holds_the_settings_as_read_back(dsn, table_f):
 
 
 def test_c36_rows_lost_on_the_way_stop_the_pull(dsn, table_f, monkeypatch):
-    whole = pull_module._stream
+    whole = pull_module.stream
 
     def cut(*arguments):
         for rows in whole(*arguments):
             yield rows[:1000]
 
-    monkeypatch.setattr(pull_module, "_stream", cut)
+    monkeypatch.setattr(pull_module, "stream", cut)
     with pytest.raises(StoreError, match=r"pulled 1000 of 1020 scores \(truncated\)"):
         pulled(PostgresSource(dsn, table_f, vector_column="e"), strategy="fetch")
 
