@@ -129,12 +129,12 @@ def test_c34_an_ivfflat_index_made_empty_is_searched_and_its_settings_said(dsn, 
             for number, row in enumerate(rows):
                 copy.write_row((number, str(row.tolist())))
         connection.execute("ANALYZE iv")
-    asked = Queries(["q"], rng.normal(size=(1, 8)).astype(np.float32))
-    exact = searcher(dsn, "iv").search(asked, 10).ids[0]
+    asked = Queries([f"q{row}" for row in range(20)], rng.normal(size=(20, 8)).astype(np.float32))
+    exact = searcher(dsn, "iv").search(asked, 10).ids
     found = searcher(without_seqscan(dsn), "iv", index={"probes": 1})
-    approximate = found.search(asked, 10).ids[0]
-    assert len(approximate) == 10
-    assert set(exact) - set(approximate), "an index made empty loses some"
+    approximate = found.search(asked, 10).ids
+    lost = sum(len(set(best) - set(returned)) for best, returned in zip(exact, approximate, strict=True))
+    assert lost > 0, "an index made empty has centres that mean nothing"
     assert found.describe()["index"]["settings"]["ivfflat.probes"] == "1"
 
 
