@@ -7,9 +7,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..studies.model import Calibration
+from ..studies.rates import FLOOR_MISS, INDEX_MISS, RANK_MISS
 from .base import TableDisplay
-from .tables import Cell, table_html
-from .texts import counted, is_missing, records, short
+from .tables import Cell, cell, table_html
+from .texts import counted, is_missing, records, short, shorten
 
 MOST = 200
 BROKEN = "must flag broken"
@@ -17,13 +18,13 @@ FALSE_ANSWER = "off-topic but answered"
 PROBE_ANSWERED = "probe but answered"
 MISSING_ANSWERED = "answer missing but answered"
 ONLY_WRONG = "only wrong passages"
-ORDER = ["index miss", "rank miss", "floor miss", FALSE_ANSWER, MISSING_ANSWERED, PROBE_ANSWERED]
+ORDER = [INDEX_MISS, RANK_MISS, FLOOR_MISS, FALSE_ANSWER, MISSING_ANSWERED, PROBE_ANSWERED]
 
 
 FLAGS = {"must_broken": BROKEN, "only_noise": "nothing relevant accepted", "boundary": "on the boundary"}
 COLUMNS = [
     "query_id", "kind", "answerability", "what", "must_broken", "only_noise", "best_relevant", "best_relevant_rank",
-    "top_similarity", "boundary",
+    "top_similarity", "boundary", "margin", "n_accepted", "first_accepted",
 ]  # fmt: skip
 
 
@@ -42,7 +43,9 @@ class FailuresDisplay(TableDisplay):
         -------
         DataFrame
             query_id, kind, answerability, what, must_broken, only_noise (something was accepted, all of it judged
-            wrong), best_relevant, best_relevant_rank, top_similarity, boundary; and text where known.
+            wrong), best_relevant, best_relevant_rank, top_similarity, boundary, margin (of the floor over the best
+            relevant similarity of a floor miss), n_accepted, first_accepted (the passage that ranks first among
+            them); and text where known. Within a cause, near misses come first, and the surest of wrong answers.
         """
         queries = self.calibration.in_sample.queries
         what = [_what(row) for row in records(queries[["answerability", "probe", "n_accepted", "cause"]])]
@@ -52,14 +55,16 @@ class FailuresDisplay(TableDisplay):
             what=pd.Series(what, index=queries.index, dtype="object"),
             must_broken=broken,
             only_noise=(queries["n_accepted"] > 0) & ~queries["hit"] & ~queries["accepted_unjudged"],
+            margin=_margins(queries),
+            first_accepted=pd.Series(
+                [ids[0] if ids else None for ids in queries["accepted"]], index=queries.index, dtype="object"
+            ),
         )
         frame = frame[frame["what"].notna() | frame["must_broken"]]
         frame = frame.assign(what=frame["what"].fillna(BROKEN))
         order = {name: place for place, name in enumerate(ORDER)}
-        frame = frame.assign(_order=frame["what"].map(order).fillna(len(order)))
-        frame = frame.sort_values(
-            ["must_broken", "_order", "top_similarity"], ascending=[False, True, False], kind="stable"
-        )
+        frame = frame.assign(_order=frame["what"].map(order).fillna(len(order)), _far=_distances(frame))
+        frame = frame.sort_values(["must_broken", "_order", "_far"], ascending=[False, True, True], kind="stable")
         shown = frame[COLUMNS].reset_index(drop=True)
         texts = self.calibration.texts
         if texts:
@@ -98,34 +103,63 @@ class FailuresDisplay(TableDisplay):
             said.append(f"{counted(probes, 'answered probe query is', 'answered probe queries are')} not listed.")
         tables = [table_html(self.counts(), "Failures by kind and cause")]
         if len(own):
-            tables.append(table_html(_rows(own.head(MOST)), self.title, note=" ".join(said)))
+            queries = self.calibration.in_sample.queries["query_id"]
+            places = {query_id: place for place, query_id in enumerate(queries)}
+            tables.append(
+                table_html(_rows(own.head(MOST), places, self.calibration.texts), self.title, note=" ".join(said))
+            )
         return tables
 
 
-def _rows(failing: pd.DataFrame) -> pd.DataFrame:
-    """Set rows as they are read: flags as words, a rank beside its similarity."""
+def _margins(queries: pd.DataFrame) -> pd.Series:
+    """Say how much a floor miss lacks; NaN for every other query."""
+    lacks = queries["floor"].astype("float64") - queries["best_relevant"]
+    return lacks.where(queries["cause"] == FLOOR_MISS)
+
+
+def _distances(failing: pd.DataFrame) -> pd.Series:
+    """Give what orders failing queries of one cause: what is lacking, the rank, or how sure a wrong answer is."""
+    rank = failing["best_relevant_rank"].astype("Float64").astype("float64")
+    misses = failing["margin"].where(failing["what"] == FLOOR_MISS, rank)
+    return misses.where(failing["what"].isin([FLOOR_MISS, RANK_MISS]), -failing["top_similarity"])
+
+
+def _rows(failing: pd.DataFrame, places: Mapping[str, int], texts: Mapping[str, str]) -> pd.DataFrame:
+    """Set rows as they are read: flags as words under the cause, a rank under its similarity."""
     rows = records(failing)
     shown = [
         {
-            "query": row["query_id"],
+            # its place leads to it in the explorer
+            "query": Cell(cell(row["query_id"]).text, False, query=places.get(row["query_id"])),
             "kind": row["kind"],
-            "what happened": row["what"],
-            "best relevant": _best(row["best_relevant"], row["best_relevant_rank"]),
+            "what happened": Cell(row["what"], False, ", ".join(word for name, word in FLAGS.items() if row[name])),
+            "best relevant": _best(row["best_relevant"], row["best_relevant_rank"], row["margin"]),
             "top similarity": row["top_similarity"],
-            "note": ", ".join(word for name, word in FLAGS.items() if row[name]),
+            "accepted": _accepted(row["n_accepted"], row["first_accepted"], texts),
             "text": row.get("text"),
         }
         for row in rows
     ]
     frame = pd.DataFrame(shown)
-    empty = [name for name in ("note", "text") if all(is_missing(value) or value == "" for value in frame[name])]
-    return frame.drop(columns=empty)
+    return frame.drop(columns="text") if all(is_missing(value) for value in frame["text"]) else frame
 
 
-def _best(similarity: object, rank: object) -> Cell:
+def _best(similarity: object, rank: object, margin: object) -> Cell:
     if not isinstance(similarity, float) or is_missing(similarity):
         return Cell("–", False)
-    return Cell(short(similarity), True, "" if is_missing(rank) else f"rank {rank}")
+    said = [] if is_missing(rank) else [f"rank {rank}"]
+    if isinstance(margin, float) and not is_missing(margin):
+        said.append(f"lacks {short(margin)}")
+    return Cell(short(similarity), True, ", ".join(said))
+
+
+def _accepted(n: int, first: object, texts: Mapping[str, str]) -> Cell:
+    """Say how many passages were accepted, and which ranks first; its text only where texts were asked for."""
+    if n == 0 or first is None:
+        return Cell("nothing" if n == 0 else f"{n}", False)
+    passage = f"first: {shorten(first)}"
+    text = texts.get(str(first))
+    return Cell(f"{n}", False, passage if text is None else f"{passage}: {shorten(text, 120)}")
 
 
 def _what(query: Mapping[str, Any]) -> str | None:

@@ -25,11 +25,12 @@ def templates() -> jinja2.Environment:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: text, whether it is a number, and a smaller line under it."""
+    """One cell: text, whether it is a number, a smaller line under it, and the place of the query it names."""
 
     text: str
     number: bool
     detail: str = ""
+    query: int | None = None
 
 
 def table_html(
@@ -80,7 +81,7 @@ def cell(value: Any, limit: int = LONG) -> Cell:
     Examples
     --------
     >>> cell(0.0), cell(None).text, cell(True).text
-    (Cell(text='0', number=True, detail=''), '–', 'yes')
+    (Cell(text='0', number=True, detail='', query=None), '–', 'yes')
     """
     if isinstance(value, Cell):
         return value

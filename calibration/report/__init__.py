@@ -1,4 +1,4 @@
-"""One executed notebook as one page to share: self-contained, without scripts, readable everywhere."""
+"""One executed notebook as one page to share: self-contained, with no script but the explorer, readable everywhere."""
 
 from .html import render_report
 

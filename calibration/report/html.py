@@ -1,5 +1,8 @@
 """An executed notebook as one self-contained HTML page."""
 
+import base64
+import hashlib
+import re
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -17,13 +20,16 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 KEPT = ("text/html", "text/markdown", "image/png", "text/plain")
-"""Kinds of output that a page without scripts can show."""
+"""Kinds of output that a page without scripts of theirs can show."""
+EXPLORER = re.compile(r'<section [^<>]*class="cal cal-explorer"')
+"""Tag of what the page's own script moves; texts and attributes of a cleaned body have no raw angle bracket."""
 
 
 def render_report(notebook: "nbformat.NotebookNode", *, title: str, language: str = "en") -> str:
     """Render the outputs and the prose of an executed notebook as one page.
 
-    Code, streams and everything that runs are left out. The page asks nothing of any network.
+    Code, streams and everything that runs are left out. The page asks nothing of any network. Where it holds a floor
+    explorer, it holds one script, ours, and its policy allows that one by its hash.
 
     Parameters
     ----------
@@ -39,13 +45,16 @@ def render_report(notebook: "nbformat.NotebookNode", *, title: str, language: st
     """
     _refuse_failed(notebook)
     body, contents = cleaned(_body(notebook), title=title)
+    script = _script() if EXPLORER.search(body) else ""
     return _page().render(
         title=" ".join(title.split()),
         language=language,
-        body=Markup(body),  # noqa: S704 - cleaned above, and the page's policy runs no script
+        body=Markup(body),  # noqa: S704 - cleaned above, and the page's policy runs no script but ours
         contents=contents,
         light=Markup(css_variables(dark=False)),  # noqa: S704 - our own palette
         dark=Markup(css_variables(dark=True)),  # noqa: S704
+        script=Markup(script),  # noqa: S704 - our own file
+        script_hash=Markup(_policy_hash(script)),  # noqa: S704 - base64
         css=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
     )
 
@@ -95,6 +104,22 @@ def _showable(notebook: "nbformat.NotebookNode") -> "nbformat.NotebookNode":
             output.data = type(output.data)({} if best is None else {best: output.data[best]})
         cell.outputs = [output for output in cell.outputs if output.data]
     return copy
+
+
+@cache
+def _script() -> str:
+    return (TEMPLATES / "explorer.js").read_text(encoding="utf-8")
+
+
+def _policy_hash(script: str) -> str:
+    """Name a script in a content security policy.
+
+    Examples
+    --------
+    >>> _policy_hash("")
+    'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
+    """
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
 
 
 @cache

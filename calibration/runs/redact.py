@@ -13,7 +13,7 @@ SECRETS = ("PGPASSWORD", "OPENAI_API_KEY", "CALIBRATION_DSN")
 """Environment variables whose values must never stand in a file or a message."""
 HIDDEN = "***"
 _SHORTEST = 4
-_IN_ADDRESS = re.compile(r"(\w+://[^:/@\s\"']+:)[^@\s\"'/]+@")
+_IN_ADDRESS = re.compile(r"(\b\w+://[^:/@\s\"']+:)[^@\s\"'/]+@")
 _TEXTS = ("text", "data", "evalue", "traceback")
 
 

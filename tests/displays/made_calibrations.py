@@ -53,7 +53,9 @@ def made(
     frame = pd.DataFrame(list(candidates), columns=["query_id", "doc_id", "score"])
     frame = frame.astype({"query_id": "str", "doc_id": "str", "score": "float64"})
     params = RunParams(**{"scores": "scores.csv", "model": None, "k_max": 10, **parameters})
-    contract = ScoreContract(params.metric, threshold_inclusive=params.inclusive)
+    contract = ScoreContract(
+        params.metric, threshold_inclusive=params.inclusive, score_transform=params.score_transform
+    )
     scores = scores_from_candidates(frame, asked, contract, depth=50)
     probe_table = pd.DataFrame(
         {

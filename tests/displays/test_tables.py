@@ -195,6 +195,21 @@ def test_conversions_give_every_unit_in_full(drawn: Calibration) -> None:
     assert codes[1] == f"<= {1.0 - drawn.floor!r}"
 
 
+def test_c06_scores_with_a_transform_have_their_own_number_first() -> None:
+    rows = [("q1", "d1", 0.92), ("q2", "d2", 0.91), ("q3", "d3", 0.9), ("o1", "d1", 0.6)]
+    queries = [("q1", "answerable"), ("q2", "answerable"), ("q3", "answerable"), ("o1", "off_topic")]
+    qrels = [("q1", "d1", 1), ("q2", "d2", 1), ("q3", "d3", 1)]
+    display = ConversionsDisplay(made(queries, qrels, rows, score_transform="(1+cos)/2"))
+    floor = display.calibration.floor
+    first = display.frame().iloc[0]
+    assert (first["metric"], first["operator"]) == ("(1+cos)/2 of cosine_similarity", ">=")
+    assert first["value"] == pytest.approx((1 + floor) / 2)
+    cells = BeautifulSoup(display._repr_html_(), "html.parser").select("tbody tr")[0].get_text("|", strip=True)
+    assert cells.startswith("(1+cos)/2 of cosine similarity|>= ")
+    assert cells.endswith("|the scores that were calibrated")
+    assert display.sql() is None
+
+
 def test_sql_quotes_foreign_names(three_hits: Calibration) -> None:
     params = three_hits.params.model_copy(update={"table": 'public.My "Docs"; drop table x', "id_column": "Id"})
     sql = ConversionsDisplay(replace(three_hits, params=params)).sql()

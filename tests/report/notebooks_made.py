@@ -1,21 +1,17 @@
 """Executed notebooks, put together without a kernel."""
 
-import sys
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
+from inspect import signature
 from typing import Any
 
 import nbformat
+from made_calibrations import compared, hostile, sample, three_hits, two_models
 
 from calibration import displays
 from calibration.displays import Display
 from calibration.report import render_report
 from calibration.studies.model import Calibration
-
-sys.path.append(str(Path(__file__).parents[1] / "displays"))
-
-from made_calibrations import compared, hostile, sample, three_hits, two_models
 
 
 def executed(*cells: str | Display | dict[str, Any], source: str = "show()") -> nbformat.NotebookNode:
@@ -34,11 +30,9 @@ def executed(*cells: str | Display | dict[str, Any], source: str = "show()") -> 
 
 def everything(calibration: Calibration, *, models: Sequence[Calibration] = ()) -> nbformat.NotebookNode:
     """Every display there is, under headings."""
-    of_one = [
-        getattr(displays, name)(calibration)
-        for name in displays.__all__
-        if name not in ("Display", "FigureDisplay", "TableDisplay", "ComparisonDisplay", "ModelBandsDisplay")
-    ]
+    kinds = [getattr(displays, name) for name in displays.__all__]
+    # those of other studies take something else
+    of_one = [kind(calibration) for kind in kinds if next(iter(signature(kind).parameters), None) == "calibration"]
     comparison = compared([calibration, *(models or two_models()[1:])])
     of_many = [displays.ComparisonDisplay(comparison), displays.ModelBandsDisplay(comparison)]
     cells: list[str | Display] = ["# Which floor, which top-K?\n\nProse with a [link](https://example.org)."]

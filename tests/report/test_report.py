@@ -1,5 +1,7 @@
 """The page people share: complete, harmless, with one outline."""
 
+import base64
+import hashlib
 import re
 from itertools import pairwise
 
@@ -12,7 +14,9 @@ from calibration.displays import AnswerDisplay, BandsDisplay, GapDisplay
 from calibration.errors import NotebookError
 from calibration.report import render_report
 from calibration.report.clean import cleaned
+from calibration.report.html import TEMPLATES
 
+OURS = (TEMPLATES / "explorer.js").read_text(encoding="utf-8")
 HTML = {"text/html": "<p>kept</p>", "text/plain": "plain"}
 
 
@@ -94,12 +98,26 @@ def test_c92_nothing_is_loaded_from_anywhere() -> None:
     source = drawn_page()
     page = BeautifulSoup(source, "html.parser")
     policy = page.find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
-    assert policy == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-    assert page.find(["script", "link", "iframe", "object", "embed", "base"]) is None
+    (script,) = page.find_all("script")
+    named = base64.b64encode(hashlib.sha256(script.string.encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{named}'"
+    assert script.attrs == {}
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function\(|fetch|import", script.string
+    )
+    assert page.find(["link", "iframe", "object", "embed", "base"]) is None
     assert [tag["src"] for tag in page.find_all(src=True) if not tag["src"].startswith("data:")] == []
     assert [tag for tag in page.find_all(href=True) if tag.name != "a" and not tag["href"].startswith("#")] == []
     assert "@import" not in source
     assert re.findall(r"url\((?!#)", source) == []
+
+
+def test_a_page_without_an_explorer_has_no_script_and_allows_none() -> None:
+    said = '<p>A text that names &lt;section class="cal cal-explorer"&gt; is none.</p>'
+    page = page_of("# T", HTML, {"text/html": said}, {"text/html": "<script>alert(1)</script>"})
+    assert page.find("script") is None
+    policy = page.find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def test_everything_fits_the_budget_and_is_the_same_twice() -> None:
@@ -111,7 +129,8 @@ def test_everything_fits_the_budget_and_is_the_same_twice() -> None:
 def test_hostile_text_stays_text() -> None:
     source = hostile_page()
     page = BeautifulSoup(source, "html.parser")
-    assert page.find(["script", "iframe", "img", "object"]) is None
+    assert page.find(["iframe", "img", "object"]) is None
+    assert [script.string for script in page.find_all("script")] == [OURS]
     assert not [name for tag in page.find_all(True) for name in tag.attrs if name.startswith("on")]
     assert [
         link["href"] for link in page.find_all("a") if not link["href"].startswith(("#", "https://example.org"))
