@@ -10,7 +10,9 @@ from packaging.utils import canonicalize_name
 
 root = Path(__file__).resolve().parents[1]
 project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-wanted = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+UNLOCKED = {"benchmarks"}  # other tools and all they bring, for one benchmark
+extras = {name: lines for name, lines in project["optional-dependencies"].items() if name not in UNLOCKED}
+wanted = [*project["dependencies"], *(line for lines in extras.values() for line in lines)]
 pins: dict[str, list[str]] = {}
 for line in (root / "requirements.lock").read_text(encoding="utf-8").splitlines():
     match = re.match(r"([A-Za-z0-9._-]+)==([^\s;]+)", line)
