@@ -6,12 +6,13 @@ from .counts import CountsTable, count_at_thresholds, survival
 from .gap import blocking, measure_gap
 from .heldout import cross_fit, folds_along, folds_by_group, held_out_cost
 from .outcome import PRESETS, Certificate, Costs, Gap, Gate, HeldOut, NoFloor, Recommendation
-from .policies import POLICIES, as_chooser, low_in_the_gap
+from .policies import LARGEST_GAP, POLICIES, as_chooser, largest_gap, low_in_the_gap
 from .rates import Rate, covering, mean_over_queries, proportion
 from .rule import between_scores, empirical_cost, pick, smoothed_cost
 from .topk import TopK, choose_top_k
 
 __all__ = [
+    "LARGEST_GAP",
     "POLICIES",
     "PRESETS",
     "Certificate",
@@ -38,6 +39,7 @@ __all__ = [
     "folds_by_group",
     "held_out_cost",
     "labels_for_certificate",
+    "largest_gap",
     "low_in_the_gap",
     "mean_over_queries",
     "measure_gap",

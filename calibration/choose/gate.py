@@ -30,10 +30,11 @@ def permutation_gate(
 ) -> tuple[Gate, HeldOut]:
     """Compare the gain over the better of accept-all and refuse-all with what relabelled bands give.
 
-    The gain is that of the smoothed bands at their best threshold. A cross-fitted gain would be no better protected,
-    since relabelled bands are chosen on and paid on in the same way, and it finds less. Whole groups change sides, so
-    that paraphrases of one need count as the one piece of evidence they are. Queries without a score on either side
-    keep their side: they say nothing about where scores lie.
+    The gain is that of the smoothed bands at their best threshold, with one bandwidth and one shape per side: what the
+    rule adds at the upper end of the noise would be drawn anew for every labelling. A cross-fitted gain would be no
+    better protected, since relabelled bands are chosen on and paid on in the same way, and it finds less. Whole groups
+    change sides, so that paraphrases of one need count as the one piece of evidence they are. Queries without a score
+    on either side keep their side: they say nothing about where scores lie.
 
     Where a false answer weighs more than a miss, refusing everything is the better constant while no floor accepts
     everything, the dearest of all. There the gain is the mean of that at the asked and that at equal weights, which

@@ -5,12 +5,14 @@ import numpy.typing as npt
 
 from .outcome import Costs
 from .smooth import Floats, Smoothed, heavy_tailed, left_skewed
+from .tail import FarNoise
 
 GRID = 512
 RELEVANT_SHAPE, RELEVANT_WORTH = left_skewed, 20.0
 """Answers fail by a long tail to the left; the fitted shape is worth twenty queries beside the kernel."""
 NOISE_SHAPE, NOISE_WORTH = heavy_tailed, 100.0
-"""The best of many scores now and then comes out far above the others; worth a hundred off-topic queries."""
+"""The best of many scores now and then comes out far above the others; worth a hundred off-topic queries. In half of it
+the upper third follows the scores that lie there (`tail`)."""
 FLAT = 0.001
 """Of what a miss weighs more than a false answer: costs within it of the least are the flat part, whose low end is
 taken."""
@@ -41,7 +43,7 @@ def smoothed_cost(relevant: npt.ArrayLike, noise: npt.ArrayLike, thresholds: Flo
     noise = np.asarray(noise, dtype=np.float64)
     width = pooled_range(relevant, noise)
     miss = Smoothed.fit(relevant, pooled_range=width, shape=RELEVANT_SHAPE, worth=RELEVANT_WORTH).held(thresholds)
-    kept = 1.0 - Smoothed.fit(noise, pooled_range=width, shape=NOISE_SHAPE, worth=NOISE_WORTH).held(thresholds)
+    kept = 1.0 - FarNoise.fit(noise, pooled_range=width, shape=NOISE_SHAPE, worth=NOISE_WORTH).held(thresholds)
     return costs.miss_weight * miss + costs.false_weight * kept
 
 

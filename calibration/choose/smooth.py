@@ -63,7 +63,7 @@ def bandwidth(values: Floats, pooled_range: float, n: int | None = None) -> floa
     if len(values) < 2:
         return max(floor, 1e-9)
     spread = float(np.std(values, ddof=1))
-    iqr = (_quantile_of_sorted(values, 0.75) - _quantile_of_sorted(values, 0.25)) / 1.34
+    iqr = (quantile_of_sorted(values, 0.75) - quantile_of_sorted(values, 0.25)) / 1.34
     if iqr > 0:
         spread = min(spread, iqr)
     return max(0.9 * spread * float(size**-0.2), floor, 1e-9)
@@ -111,12 +111,17 @@ class Smoothed:
         """Probability that a new observation lies below each threshold."""
         if len(self.values) == 0:
             return np.full(thresholds.shape, self.missing_share)
-        smooth = _kernel_below(self.values, thresholds, self.width * EPANECHNIKOV_FACTOR)
+        smooth = self._kernel(thresholds)
         if self.shape_weight > 0:
-            spread = max(float(np.std(self.values, ddof=1)) if len(self.values) > 1 else 0.0, self.width)
-            fitted = self.shape((thresholds - float(np.mean(self.values))) / spread)
-            smooth = self.shape_weight * fitted + (1.0 - self.shape_weight) * smooth
+            smooth = self.shape_weight * self._fitted(thresholds) + (1.0 - self.shape_weight) * smooth
         return self.missing_share + (1.0 - self.missing_share) * smooth
+
+    def _kernel(self, thresholds: Floats) -> Floats:
+        return _kernel_below(self.values, thresholds, self.width * EPANECHNIKOV_FACTOR)
+
+    def _fitted(self, thresholds: Floats) -> Floats:
+        spread = max(float(np.std(self.values, ddof=1)) if len(self.values) > 1 else 0.0, self.width)
+        return self.shape((thresholds - float(np.mean(self.values))) / spread)
 
     def held(self, thresholds: Floats) -> Floats:
         """`below`, never further from what was counted than chance explains.
@@ -166,10 +171,16 @@ def shape_weight(worth: float, n: float) -> float:
     return worth / (worth + n) if worth > 0 else 0.0
 
 
-def kernel_steps(values: Floats, thresholds: Floats, h: float) -> Floats:
-    """Contribution of every value to the kernel estimate at every threshold, shape (values, thresholds)."""
+def kernel_steps(values: Floats, thresholds: Floats, h: float | Floats) -> Floats:
+    """Contribution of every value to the kernel estimate at every threshold, shape (values, thresholds).
+
+    Parameters
+    ----------
+    h : float or ndarray of shape (values, 1)
+        Half-width of the kernel.
+    """
     u = np.clip((thresholds[None, :] - values[:, None]) / h, -1.0, 1.0)
-    steps: Floats = 0.5 + 0.75 * u - 0.25 * u**3
+    steps: Floats = 0.5 + u * (0.75 - 0.25 * (u * u))
     return steps
 
 
@@ -196,7 +207,7 @@ def _kernel_below(values: Floats, thresholds: Floats, h: float) -> Floats:
     return below
 
 
-def _quantile_of_sorted(values: Floats, share: float) -> float:
+def quantile_of_sorted(values: Floats, share: float) -> float:
     """Interpolate a quantile of sorted values, as numpy does by default but without its overhead."""
     place = share * (len(values) - 1)
     below = int(place)

@@ -16,9 +16,9 @@ import numpy as np
 from calibration import parameters
 from calibration.resources import bundled
 from calibration.result import save
-from calibration.studies.baseline import Baseline, read_baseline
 from calibration.studies.calibrate import calibrate
-from calibration.studies.check import Check, check_baseline
+from calibration.studies.check.baseline import Baseline, read_baseline
+from calibration.studies.check.study import Check, check_baseline
 
 MODELS, ORDERS, STEP = ("minilm", "wordllama"), 3, 3
 GATES = ("false_answer_rate_off_topic", "false_answer_rate_probes")

@@ -8,6 +8,7 @@ sides, hashes both corpora, asks the operator for every pair that decides, searc
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 import time
@@ -23,8 +24,8 @@ from calibration.contract import read_contract
 from calibration.scores.similarity import score_block
 from calibration.sources.postgres import PostgresSource
 from calibration.sources.postgres.server import embedded_server, remove_embedded
-from calibration.studies.migrate import migrate
-from calibration.studies.migrate_params import MigrateParams
+from calibration.studies.migrate.params import MigrateParams
+from calibration.studies.migrate.study import migrate
 
 REPEATS = 5
 LIMIT = 2.0
@@ -55,6 +56,10 @@ def main() -> int:
         remove_embedded(cache)
     for name, (ratio, seconds, pulls) in found.items():
         sys.stdout.write(f"{name}: {ratio:.2f} times the two exact pulls ({seconds:.2f} s, pulls {pulls:.2f} s)\n")
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cores:
+        # both sides are asked at once and pulls one after the other, so waiting for a core counts against the study
+        sys.stdout.write(f"the machine is busy (load {load:.1f} on {cores} cores): not a fair measurement\n")
     if options.json:
         options.json.write_text(json.dumps({name: row[0] for name, row in found.items()}) + "\n", encoding="utf-8")
     return 0 if all(row[0] <= LIMIT for row in found.values()) else 1

@@ -87,6 +87,7 @@ def test_runs_without_a_true_change_fail_in_at_most_five_percent() -> None:
 def test_c95_a_baseline_that_stays_where_it_is() -> None:
     nightly = [0.94, 0.93, 0.92, 0.91, 0.90]
     assert [beyond_tolerance(0.94, recall, 0.02) for recall in nightly] == [False, False, False, True, True]
+    assert not beyond_tolerance(0.9, 0.7, 0.2), "0.9 - 0.7 is 0.20000000000000007 in binary"
 
 
 @given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(0, 20))))
