@@ -112,7 +112,7 @@ def hybrid(
         "answerability_by_kind": ",".join(answerability) if answerability else None,
     }  # fmt: skip
     from ..errors import ParameterError
-    from ..studies.hybrid_params import HybridParams
+    from ..studies.hybrid.params import HybridParams
 
     found = parameters_of(HybridParams, given, config, settings or ())
     if model is not None and len(model) > 1:
@@ -130,7 +130,11 @@ def _text(done: "PageRun") -> str:
     lines = [_score(one) for one in (*document["signals"], *document["fusions"])]
     lines += ["", *(_kept(one) for one in document["collapse"] if one["relevant_kept"] is not None)]
     accept = " or ".join(f"{one['signal']} >= {one['floor']!r}" for one in document["gate"]["accept"])
-    lines += ["", f"gate  {accept or 'none: no signal has a floor on these labels'}"]
+    best = document["gate"]["recommended"]
+    said = accept or (
+        "none: letting everything pass costs least" if best else "none: no signal has a floor on these labels"
+    )
+    lines += ["", f"gate  {said}{f'  ({best})' if accept and best else ''}"]
     passing = document["gate"]["pass_through"]["value"]
     if passing is not None:
         lines.append(f"      before the fusion nothing stricter than similarity >= {passing!r}")

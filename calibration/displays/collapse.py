@@ -6,7 +6,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..choose import Rate
-from ..studies.hybrid import Hybrid
+from ..studies.hybrid.study import Hybrid
 from .base import FigureDisplay
 from .lines import percent_axis
 from .palette import COLOUR

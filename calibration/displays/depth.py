@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from ..studies.hybrid import Hybrid
+from ..studies.hybrid.study import Hybrid
 from .base import FigureDisplay
 from .lines import mark_floor, percent_axis
 from .palette import COLOUR

@@ -1,11 +1,15 @@
 """When a hybrid design returns nothing: each gate's rates side by side, and the one recommended."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 from markupsafe import Markup
 
 from ..choose import Rate
+from ..retrieval import SIMILARITY
 from ..studies.analyse import costs_of
-from ..studies.hybrid import Hybrid
+from ..studies.hybrid.designs import TOGETHER
+from ..studies.hybrid.study import Hybrid
 from .base import TableDisplay
 from .tables import Cell, table_html
 from .texts import counted, exact, interval, percent, short
@@ -29,10 +33,11 @@ class GateDesignsDisplay(TableDisplay):
         self.hybrid = hybrid
 
     def frame(self) -> pd.DataFrame:
-        """One row per design and rate: design, rate, value, numerator, denominator, low, high."""
+        """One row per design and rate: floors (chosen on "seen" or "unseen" queries), value, numerator and so on."""
         return pd.DataFrame(
             [
                 {
+                    "floors": floors,
                     "design": design,
                     "rate": name,
                     "value": rate.value,
@@ -41,7 +46,8 @@ class GateDesignsDisplay(TableDisplay):
                     "low": rate.low,
                     "high": rate.high,
                 }
-                for design, rates in self.hybrid.designs.items()
+                for floors, found in (("seen", self.hybrid.designs), ("unseen", self.hybrid.unseen))
+                for design, rates in found.items()
                 for name, rate in rates.items()
             ]
         ).astype({"value": "float64", "low": "float64", "high": "float64"})
@@ -65,8 +71,7 @@ class GateDesignsDisplay(TableDisplay):
                 f"{rule}.",
                 *self._verdict(),
                 *self._apart(),
-                f"Order: {self.hybrid.order}, first {self.hybrid.top_k.value}; rates are those of the queries that "
-                "chose the floors.",
+                f"Order: {self.hybrid.order}, first {self.hybrid.top_k.value}. {self._measured_on()}",
             ]
         )
 
@@ -76,23 +81,41 @@ class GateDesignsDisplay(TableDisplay):
             return []
         costs = costs_of(self.hybrid.params)
         weights = f"a lost answer weighs {short(costs.miss)}, a false one {short(costs.false_answer)}"
-        return [f"Of these gates “{best}” costs least here ({weights})."]
+        said = [f"Of these gates “{best}” costs least here ({weights})."]
+        if best == TOGETHER:
+            first, second = self.hybrid.accept
+            said.append(f"Its {second} floor is chosen on the queries that the {first} floor leaves.")
+        return said
+
+    def _measured_on(self) -> str:
+        if not self.hybrid.unseen:
+            return "Rates are those of the queries that chose the floors, too few to hold any out, and flatter them."
+        return "Every query met floors that were chosen without it."
+
+    @property
+    def _shown(self) -> Mapping[str, Mapping[str, Rate]]:
+        return self.hybrid.unseen or self.hybrid.designs
 
     def _apart(self) -> list[str]:
         counts = self.hybrid.gated.counts
-        policy = "kept" if self.hybrid.params.unscored == "keep" else "dropped"
+        judge = self.hybrid.gated.judge
+        kept = self.hybrid.params.unscored == "keep" and judge == SIMILARITY
         said = []
         if counts["unscored"]:
-            said.append(f"{counted(counts['unscored'], 'candidate')} without a similarity: {policy}, counted apart.")
+            score = "similarity" if judge == SIMILARITY else f"{judge} score"
+            said.append(
+                f"{counted(counts['unscored'], 'candidate')} without a {score}: {'kept' if kept else 'dropped'}, "
+                "counted apart."
+            )
         if counts["exempt"]:
             said.append(f"{counted(counts['exempt'], 'candidate')} declared exempt.")
         return said
 
     def _tables(self) -> list[Markup]:
         best = self.hybrid.recommended
-        names = sorted(self.hybrid.designs, key=lambda name: name != best)  # the best first, the others as they come
+        names = sorted(self._shown, key=lambda name: name != best)  # the best first, the others as they come
         rows: list[dict[str, Cell]] = [
-            {"rate": Cell(words, False, meaning), **{name: _cell(self.hybrid.designs[name][rate]) for name in names}}
+            {"rate": Cell(words, False, meaning), **{name: _cell(self._shown[name][rate]) for name in names}}
             for rate, (words, meaning) in RATES.items()
             if self._measured(rate)
         ]
@@ -104,7 +127,7 @@ class GateDesignsDisplay(TableDisplay):
         return Cell("–" if cost is None else short(cost), True)
 
     def _measured(self, name: str) -> bool:
-        return any(rates[name].denominator for rates in self.hybrid.designs.values())
+        return any(rates[name].denominator for rates in self._shown.values())
 
 
 def _cell(rate: Rate) -> Cell:

@@ -8,7 +8,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..retrieval import SIMILARITY
-from ..studies.hybrid import Hybrid
+from ..studies.hybrid.study import Hybrid
 from .base import FigureDisplay, thinned
 from .lines import Line, draw_steps, label_lines, mark_floor, percent_axis
 from .palette import COLOUR
@@ -70,13 +70,14 @@ class GatesDisplay(FigureDisplay):
     def _at(self, name: str, number: float) -> str:
         frame = self.frame()
         rows = frame[frame["gate"] == name]
-        first, row = rows.iloc[0], rows.iloc[int((rows["threshold"] - number).abs().argmin())]
+        row = rows.iloc[int((rows["threshold"] - number).abs().argmin())]
         found, lost = int(row["found"]), int(row["strong_lost"])
-        where = "On the raw similarity, before the fusion," if name == BEFORE else "On the fused score, after it,"
+        after = f"On the fused score ({self.hybrid.gated_after}), after it,"
+        where = "On the raw similarity, before the fusion," if name == BEFORE else after
         return (
-            f"{where} {short(number)} leaves {found} of {int(first['n'])} relevant passages within the first "
-            f"{self.hybrid.top_k.value} (without a gate {int(first['found'])}) and loses {lost} of "
-            f"{int(first['n_strong'])} strong lexical candidates."
+            f"{where} {short(number)} leaves {found} of {int(row['n'])} relevant passages within the first "
+            f"{self.hybrid.top_k.value} (without a gate {int(row['found_without'])}) and loses {lost} of "
+            f"{int(row['n_strong'])} strong lexical candidates."
         )
 
     def _draw(self, ax: "Axes", *, narrow: bool) -> None:
@@ -87,9 +88,9 @@ class GatesDisplay(FigureDisplay):
             rows = frame[frame["gate"] == name]
             if rows.empty:
                 continue
-            lines.append(Line(f"recall, {words}", _filled(rows, "recall", x, 0.0), COLOUR[colour], "-", 2.0))
+            lines.append(Line(f"recall, {words}", _filled(rows, "recall", x), COLOUR[colour], "-", 2.0))
             if rows["strong_lost_share"].notna().any():
-                lost = _filled(rows, "strong_lost_share", x, 1.0)
+                lost = _filled(rows, "strong_lost_share", x)
                 lines.append(Line(f"strong lost, {words}", lost, COLOUR[colour], ":", 1.6))
         percent_axis(ax)
         ax.grid(axis="y")
@@ -115,10 +116,8 @@ class GatesDisplay(FigureDisplay):
         return table_html(shown.assign(**rates), self.title, note=note)
 
 
-def _filled(rows: pd.DataFrame, name: str, x: npt.NDArray[np.float64], beyond: float) -> npt.NDArray[np.float64]:
-    """Give a step curve at other thresholds: the value of the next higher one, and `beyond` above the last."""
-    own = rows["threshold"].to_numpy(dtype=np.float64)
-    at = np.searchsorted(own, x)
-    values = np.append(rows[name].to_numpy(dtype=np.float64), beyond)
-    filled: npt.NDArray[np.float64] = values[at]
+def _filled(rows: pd.DataFrame, name: str, x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Give a step curve at other thresholds: the value of the next higher one, of the last beyond it."""
+    at = np.searchsorted(rows["threshold"].to_numpy(dtype=np.float64), x)
+    filled: npt.NDArray[np.float64] = rows[name].to_numpy(dtype=np.float64)[np.minimum(at, len(rows) - 1)]
     return filled

@@ -4,7 +4,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..choose import proportion
-from ..studies.hybrid import Hybrid
+from ..studies.hybrid.study import Hybrid
 from .base import TableDisplay
 from .tables import Cell, table_html
 from .texts import interval, percent, records, shorten

@@ -4,8 +4,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..choose import NoFloor
-from ..studies.hybrid import Hybrid
-from ..studies.hybrid_measure import Measured
+from ..studies.hybrid.measure import Measured
+from ..studies.hybrid.study import Hybrid
 from .base import TableDisplay
 from .tables import Cell, table_html
 from .texts import counted, short

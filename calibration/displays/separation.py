@@ -7,7 +7,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..retrieval import SIMILARITY
-from ..studies.hybrid import Hybrid
+from ..studies.hybrid.study import Hybrid
 from .base import FigureDisplay
 from .palette import COLOUR
 from .tables import table_html
@@ -70,7 +70,7 @@ class SeparationDisplay(FigureDisplay):
             return ""
         return (
             f"Ringed: {self._named(pair.on_topic)} finds its answer and {self._named(pair.off_topic)} has none, yet "
-            f"both best candidates score {pair.score:.4f} by {self.hybrid.order}; their similarities are "
+            f"both best candidates score {pair.score:.4f} by {pair.signal}; their similarities are "
             f"{short(pair.on_similarity)} and {short(pair.off_similarity)}."
         )
 

@@ -1,13 +1,14 @@
 """hybrid.json: what each score of a hybrid search means, for whoever calls it."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..choose import NoFloor
+from ..choose import NoFloor, Rate
 from ..retrieval import SIMILARITY
-from ..studies.hybrid import Hybrid
-from ..studies.hybrid_measure import Measured
+from ..studies.hybrid.measure import Measured
+from ..studies.hybrid.study import Hybrid
 from .document import strip_nan
 from .files import dumps, write_text
 
@@ -105,11 +106,24 @@ def _gate(found: Hybrid) -> dict[str, Any]:
         ],
         "rule": "a candidate passes that meets any of these floors; without one that does, the result is empty",
         "unscored": found.params.unscored,
+        "unscored_means_without": found.gated.judge or None,
         "candidates": found.gated.counts,
         "strong_lexical": {"meaning": found.strong, "n": found.n_strong},
         "recommended": found.recommended,
         "designs": {
-            name: {"expected_cost": found.costs[name], "rates": {rate: asdict(value) for rate, value in rates.items()}}
+            name: {
+                "floors": {floor.signal: floor.value for floor in found.gates[name].floors},
+                "expected_cost": found.costs[name],
+                "rates": _plain(rates),
+                "unseen_rates": _plain(found.unseen[name]) if found.unseen else None,
+            }
             for name, rates in found.designs.items()
         },
+        "rates_are": "of the floors above, on the queries that chose them; unseen_rates of floors chosen without the "
+        "queries they meet, which expected_cost weighs where there are any",
+        "gated_after_fusion": found.gated_after,
     }
+
+
+def _plain(rates: Mapping[str, Rate]) -> dict[str, Any]:
+    return {name: asdict(rate) for name, rate in rates.items()}

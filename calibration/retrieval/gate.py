@@ -37,13 +37,17 @@ class Gated:
     Attributes
     ----------
     verdict : ndarray of str
-        "accepted" or "rejected" by the floors; "unscored" (no similarity, and no other floor accepts it); "exempt".
+        "accepted" or "rejected" by the floors; "unscored" (no `judge` score, and no other floor accepts it); "exempt".
     passed : ndarray of bool
         Accepted, exempt, or unscored under a contract that keeps those.
+    judge : str
+        The signal whose absence makes a candidate unscored: the similarity where it has a floor, else the first that
+        has one; empty without any floor, where everything is rejected that is not exempt.
     """
 
     verdict: npt.NDArray[np.str_]
     passed: npt.NDArray[np.bool_]
+    judge: str = ""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -76,25 +80,26 @@ def gate(candidates: Candidates, floors: Sequence[Floor], *, exempt: npt.ArrayLi
     >>> found.verdict.tolist(), found.passed.tolist()
     (['accepted', 'unscored', 'rejected', 'rejected'], [True, False, False, False])
     """  # noqa: E501
-    n = len(candidates.rows)
+    n, judge = len(candidates.rows), _judge(floors)
     accepted = np.zeros(n, dtype=np.bool_)
     for floor in floors:
         _check(candidates, floor)
         decided = floor.contract.decide(candidates.values(floor.signal)[:, 0], floor.value)
         accepted |= decided == Decision.ACCEPTED
-    scored = np.isfinite(candidates.values(_judge(floors))[:, 0]) if floors else np.ones(n, dtype=np.bool_)
+    scored = np.isfinite(candidates.values(judge)[:, 0]) if floors else np.ones(n, dtype=np.bool_)
     free = np.zeros(n, dtype=np.bool_) if exempt is None else np.asarray(exempt, dtype=np.bool_)
+    if free.shape != (n,):
+        raise ContractError(f"exempt has the shape {free.shape}, expected one value for each of {n} candidates.")
     verdict = np.where(accepted, ACCEPTED, np.where(scored, REJECTED, UNSCORED))
     verdict = np.where(free, EXEMPT, verdict).astype(np.str_)
-    kept = any(floor.contract.unscored == "keep" for floor in floors if floor.signal == _judge(floors))
+    kept = any(floor.contract.unscored == "keep" for floor in floors if floor.signal == judge)
     passed = (verdict == ACCEPTED) | (verdict == EXEMPT) | ((verdict == UNSCORED) & kept)
-    return Gated(verdict, passed)
+    return Gated(verdict, passed, judge)
 
 
 def _judge(floors: Sequence[Floor]) -> str:
-    """Name the signal whose absence makes a candidate unscored: the similarity where it has a floor, else the first."""
     names = [floor.signal for floor in floors]
-    return SIMILARITY if SIMILARITY in names else names[0]
+    return SIMILARITY if SIMILARITY in names else next(iter(names), "")
 
 
 def _check(candidates: Candidates, floor: Floor) -> None:

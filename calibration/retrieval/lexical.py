@@ -18,7 +18,7 @@ import pandas as pd
 from psycopg import sql
 
 from ..contract import ScoreContract
-from ..errors import ParameterError, StoreError
+from ..errors import LabelError, ParameterError, StoreError, listed
 from ..labels import detect_languages
 from ..sources.postgres.catalog import Names
 from ..sources.postgres.connect import Connection, explained, snapshot
@@ -115,6 +115,11 @@ def search_table(
     """
     with snapshot(dsn, service, statement_timeout=statement_timeout) as connection, explained(f"search {table.table}"):
         kind = _column_type(connection, table)
+        if kind == "tsvector" and how.rank == "word_similarity":
+            raise StoreError(
+                f"{table.text_column} is a tsvector, whose words are cut and sorted; word_similarity compares letters. "
+                "Name the column of the text, or rank by ts_rank."
+            )
         column = sql.Identifier(table.text_column)
         words = column if kind == "tsvector" else _words(how, column)
         own = sql.SQL("{}::text").format(sql.Identifier(table.id_column))
@@ -145,13 +150,34 @@ def search_texts(
     ----------
     doc_ids : sequence of str
         May repeat: the best passage then speaks for its document.
+
+    Raises
+    ------
+    LabelError
+        Texts that PostgreSQL cannot hold.
+    StoreError
+        No such configuration, no pg_trgm where it is asked for, or a passage of more than a million bytes of different
+        words.
     """
+    _check_sendable("passage", doc_ids, texts)
+    _check_sendable("query", query_ids, queries)
     relation = sql.SQL("SELECT id, body, {} AS words FROM unnest(%s::text[], %s::text[]) AS sent(id, body)").format(
         _words(how, sql.SQL("body"))
     )
     sent = (list(doc_ids), list(texts))
     with snapshot(conninfo, None, statement_timeout=statement_timeout) as connection, explained("search the texts"):
         return _search(connection, relation, sent, query_ids, queries, how, depth, kept=False)
+
+
+def _check_sendable(what: str, ids: Sequence[str], texts: Sequence[str]) -> None:
+    problems = []
+    for name, text in zip(ids, texts, strict=True):
+        if "\x00" in text:
+            problems.append(f"{what} {name!r} holds a NUL character")
+        elif not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            problems.append(f"{what} {name!r} holds half of a surrogate pair")
+    if problems:
+        raise LabelError("texts that PostgreSQL cannot search; take these characters out:\n" + listed(problems))
 
 
 def check_configuration(connection: Connection, name: str) -> None:
@@ -227,7 +253,8 @@ def _scoring(connection: Connection, how: TextSearch) -> tuple[sql.Composable, s
                 "CREATE EXTENSION pg_trgm. Or rank by ts_rank."
             )
         score = sql.SQL("{}(asked.body, passages.body)").format(sql.Identifier(schema, "word_similarity"))
-        return score, sql.SQL("true")
+        # letters in common with none of the query's words are no candidate, as no word in common is none
+        return score, sql.SQL("{} > 0").format(score)
     rank = sql.SQL(how.rank)
     score = sql.SQL("{}(passages.words, asked.query, {})").format(rank, sql.Literal(how.normalisation))
     return score, sql.SQL("passages.words @@ asked.query")

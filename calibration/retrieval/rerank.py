@@ -1,6 +1,7 @@
 """Rerankers: a score of each query with each candidate's text, on a scale of its own with a floor of its own."""
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ Progress = Callable[[int], None]
 
 KEY = "RERANK_API_KEY"
 MAX_DOCUMENTS = 1000
+_SECRET = re.compile(r"[&;][^=&]*(key|token|secret|passw|signature|sig|auth|credential)[^=&]*=", re.IGNORECASE)
 
 
 class Reranker(Protocol):
@@ -82,6 +84,34 @@ def _nearest(query: npt.NDArray[np.float32], passage: npt.NDArray[np.float32]) -
     return float((query @ passage.T).max(axis=1).mean(dtype=np.float64))
 
 
+def checked_address(url: str) -> str:
+    """Give the address of a rerank endpoint back; one that holds a secret would carry it into notebooks and logs.
+
+    Raises
+    ------
+    ParameterError
+        No http(s) address, or one with a user, a password or a key.
+
+    Examples
+    --------
+    >>> checked_address("http://127.0.0.1:8080/rerank?raw_scores=true")
+    'http://127.0.0.1:8080/rerank?raw_scores=true'
+    """
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise ParameterError("a reranker needs an address that starts with http:// or https:// and a host.")
+    if "@" in parts.netloc or _SECRET.search("&" + parts.query):
+        raise ParameterError(
+            "the address of the reranker must not carry a password or a key, which notebooks and reports would show. "
+            f"Put it into {KEY}, which is sent as a bearer token."
+        )
+    return url
+
+
 class HttpReranker:
     """Any HTTP endpoint that takes a query with documents and answers with a score for each.
 
@@ -108,10 +138,7 @@ class HttpReranker:
         max_retries: int = 4,
         timeout: float = 60.0,
     ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ParameterError("the address of the reranker must start with http:// or https:// and a host.")
-        self.name = model or parts.netloc.rpartition("@")[2]
+        self.name = model or urlsplit(checked_address(url)).netloc
         self.contract = ScoreContract(metric, normalisation="none", embedding_version=self.name)
         self._url, self._model, self._documents = url, model, documents
         self._max_retries, self._timeout = max_retries, timeout
@@ -138,7 +165,7 @@ class HttpReranker:
 
     @property
     def _host(self) -> str:
-        return urlsplit(self._url).netloc.rpartition("@")[2]
+        return urlsplit(self._url).netloc
 
     def _client(self) -> Any:
         from openai import DefaultHttpxClient, OpenAI

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..contract import ScoreContract, metric_named
-from ..errors import ParameterError
+from ..errors import LabelError, ParameterError
 from ..labels import Labels, Unjudged
 from ..labels.cells import clean_id, grade, is_absent, number
 from ..labels.decode import decode
@@ -25,7 +25,13 @@ from .candidates import PAIR, Candidates
 RUN, QRELS = ("query", "Q0", "passage", "rank", "score", "tag"), ("query", "0", "passage", "grade")
 EXEMPT = "exempt"
 """Column of a run log that marks candidates which are there for another reason than a score."""
-
+_TAKEN = frozenset(
+    {
+        "either",
+        EXEMPT,
+        *(spelling(word) for name, words in SCORES.items() if name != "score" for word in (name, *words)),
+    }
+)
 
 Line = list[str]
 """The fields of one line of a TREC file."""
@@ -129,6 +135,12 @@ def read_trec(
 def _check(metrics: Mapping[str, str]) -> None:
     if not metrics:
         raise ParameterError("no signal is named: say which scores there are, and the metric of each.")
+    taken = [name for name in metrics if spelling(name) in _TAKEN or name.endswith("_rank") or not name.strip()]
+    if taken:
+        raise ParameterError(
+            f"a signal cannot be called {', '.join(map(repr, taken))}: that column means something else here. Rename "
+            "it in the log, or leave it out of signal_metrics."
+        )
     for metric in metrics.values():
         metric_named(metric)
 
@@ -142,7 +154,12 @@ def _log(
         others = {other: (spelling(other),) for other in (*metrics, EXEMPT) if other != name}
         names = {**SCORES, **others, "score": (spelling(name),)}  # the others are known, if not read here
         own = Findings(list(findings.problems), [])
-        found[name], said = scores_of_table(raw, options, own, queries=queries, names=names)
+        try:
+            found[name], said = scores_of_table(raw, options, own, queries=queries, names=names)
+        except LabelError as error:
+            # of several columns of scores the reader must know which; what is wrong with the labels is of none of them
+            own_fault = len(metrics) > 1 and " score" in str(error)
+            raise LabelError(f"signal {name!r}: {error}") if own_fault else error from None
         labels = said if labels is None else labels
     if labels is None or raw is None:
         raise findings.error()

@@ -1,8 +1,8 @@
 """The page of a hybrid study."""
 
 from ..studies.facts import command, public_parameters
-from ..studies.hybrid_params import HybridParams
-from ..studies.hybrid_source import open_source
+from ..studies.hybrid.params import HybridParams
+from ..studies.hybrid.source import open_source
 from ..studies.progress import SILENT, Reporter
 from .page import Page, PageRun, run_page
 from .session import session
@@ -16,7 +16,7 @@ def hybrid_page(params: HybridParams, *, force: bool = False, report: Reporter =
     Raises
     ------
     CalibrationError
-        See `studies.hybrid.hybrid` and `runs.page.run_page`.
+        See `studies.hybrid.study.hybrid` and `runs.page.run_page`.
     """
     with session():
         # searched here, with progress; the notebook finds the pull and repeats the search for words, which is quick

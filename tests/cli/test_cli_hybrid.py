@@ -66,7 +66,7 @@ def test_calibration_toml_may_hold_names_of_this_command_and_others_leave_them(
     command: Command, log: Path, tmp_path: Path
 ) -> None:
     from calibration.cli.config import parameters_of, run_parameters
-    from calibration.studies.hybrid_params import HybridParams
+    from calibration.studies.hybrid.params import HybridParams
 
     text = 'signals = "log.csv"\nproposed_threshold = 0.7\nsignal_metrics = { similarity = "cosine_similarity" }\n'
     (tmp_path / "calibration.toml").write_text(text, encoding="utf-8")
@@ -85,7 +85,7 @@ def test_the_command_that_a_study_names_can_be_typed() -> None:
     from calibration.cli import app
     from calibration.params import HOW_ONLY
     from calibration.studies.facts import NO_OPTION, OPTIONS
-    from calibration.studies.hybrid_params import HybridParams
+    from calibration.studies.hybrid.params import HybridParams
 
     options = {
         word
@@ -93,6 +93,6 @@ def test_the_command_that_a_study_names_can_be_typed() -> None:
         for word in parameter.opts
     }
     # a score file is refused, an old floor not asked about, and how a pull is spread is no part of a result
-    unused = {"scores", "old_floor", "probes", *HOW_ONLY}
+    unused = {"scores", "score_transform", "old_floor", "probes", *HOW_ONLY}
     named = {name: OPTIONS.get(name, f"--{name.replace('_', '-')}") for name in HybridParams.model_fields}
     assert [name for name in named if name not in NO_OPTION | unused and named[name] not in options] == []

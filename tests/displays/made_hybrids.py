@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from calibration.params import validated
-from calibration.studies.hybrid import Hybrid, hybrid
-from calibration.studies.hybrid_params import HybridParams
+from calibration.studies.hybrid.params import HybridParams
+from calibration.studies.hybrid.study import Hybrid, hybrid
 
 
 def of_rows(rows: pd.DataFrame, metrics: str, **more: object) -> Hybrid:

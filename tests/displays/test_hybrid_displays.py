@@ -22,7 +22,7 @@ from calibration.displays import (
     ReproduceDisplay,
     SeparationDisplay,
 )
-from calibration.studies.hybrid import Hybrid
+from calibration.studies.hybrid.study import Hybrid
 
 OF_HYBRID = [
     kind

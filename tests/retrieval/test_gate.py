@@ -102,3 +102,13 @@ def test_legs_that_do_not_fit_are_refused_with_every_reason() -> None:
     twice = pd.DataFrame({"query_id": ["q", "q", "x"], "doc_id": ["a", "a", "b"], "score": [1.0, 1.0, 1.0], "rank": 1})
     with pytest.raises(LabelError, match=r"'x', which was not asked\n.*'a' more than once for 'q'"):
         join_legs({"similarity": Leg(twice, COSINE)}, ["q"], depth=5)
+
+
+def test_what_counts_as_unscored_depends_on_the_floor_that_is_there() -> None:
+    found = candidates_of([0.6, NONE], [NONE, 0.09])
+    by_words = gate(found, [Floor("lexical", 0.05, WORDS)])
+    assert (by_words.judge, by_words.verdict.tolist()) == ("lexical", ["unscored", "accepted"])
+    both = gate(found, [Floor("lexical", 0.5, WORDS), Floor("similarity", 0.5, COSINE)])
+    assert (both.judge, both.verdict.tolist()) == ("similarity", ["accepted", "unscored"])
+    with pytest.raises(ContractError, match=r"exempt has the shape \(1,\), expected one value for each of 2"):
+        gate(found, [Floor("similarity", 0.5, COSINE)], exempt=[True])

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from calibration.errors import ParameterError, StoreError
+from calibration.errors import LabelError, ParameterError, StoreError
 from calibration.labels import read_labels
 from calibration.resources import bundled
 from calibration.retrieval import Leg, TextSearch, TextTable, configuration_for, search_table, search_texts
@@ -181,3 +181,22 @@ def test_identifier_queries_of_the_sample_are_found_by_their_words(server_dsn: s
     assert len(codes) == 28
     assert sum((code, first.get(code)) in relevant for code in codes) >= 26
     assert asked["query_id"].isin(leg.rows["query_id"]).sum() >= 160, "any word is enough to be a candidate"
+
+
+def test_letters_in_common_with_nothing_are_no_candidate_and_a_tsvector_has_no_letters(
+    dsn: str, docs: str, execute: Callable[..., list[tuple]]
+) -> None:
+    execute(
+        "CREATE FUNCTION word_similarity(asked text, body text) RETURNS real LANGUAGE sql IMMUTABLE"
+        " AS 'SELECT CASE WHEN body LIKE ''%card%'' THEN 0.5::real ELSE 0::real END'"
+    )
+    execute("INSERT INTO docs VALUES ('empty', NULL, NULL, NULL)")
+    how = TextSearch(rank="word_similarity")
+    assert found(search_table(TextTable(docs, "body"), ["q1"], ["crad"], how, dsn=dsn)) == ["a", "b"]
+    with pytest.raises(StoreError, match=r"words is a tsvector.*Name the column of the text"):
+        search_table(TextTable(docs, "words"), ["q1"], ["crad"], how, dsn=dsn)
+
+
+def test_texts_that_the_server_cannot_hold_are_named_at_once() -> None:
+    with pytest.raises(LabelError, match=r"passage 'b' holds a NUL character\n.*passage 'c' holds half of a surrogate"):
+        search_texts("host=/nowhere", ["a", "b", "c"], ["ü", "x\x00", "x\ud800"], ["q1"], ["x"])

@@ -110,8 +110,18 @@ def test_a_busy_server_is_asked_again_and_a_broken_one_is_named(endpoint: Any, m
 
 
 def test_a_wrong_address_and_missing_texts_are_said_before_anything_is_sent(endpoint: Any) -> None:
-    with pytest.raises(ParameterError, match="must start with http"):
+    with pytest.raises(ParameterError, match="an address that starts with http"):
         HttpReranker("host/rerank")
     with pytest.raises(EmbeddingError, match=r"1 candidates have no text to read:\n  - b"):
         rerank(found(), http(endpoint), QUERIES, {"a": "x", "c": "z"}, by="similarity", depth=5)
     assert endpoint.requests == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://u:S3cret@host/rerank", "https://host/rerank?api_key=S3cret", "https://host/r?a=1&access_token=S3cret"],
+)
+def test_c88_an_address_that_holds_a_secret_is_refused_without_showing_it(address: str) -> None:
+    with pytest.raises(ParameterError, match="must not carry a password or a key") as caught:
+        HttpReranker(address)
+    assert "S3cret" not in str(caught.value)

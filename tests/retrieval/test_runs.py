@@ -134,3 +134,16 @@ def test_every_bad_line_of_trec_files_is_named(tmp_path: Path) -> None:
         read_trec({"similarity": tmp_path / "absent.run"}, tmp_path / "qrels.txt", {"similarity": "score"})
     with pytest.raises(ParameterError, match="runs are similarity, metrics are given for lexical"):
         read_trec({"similarity": tmp_path / "near.run"}, tmp_path / "qrels.txt", {"lexical": "score"})
+
+
+@pytest.mark.parametrize("name", ["relevance", "Query_ID", "either", "exempt", "similarity_rank", " "])
+def test_a_signal_cannot_take_the_name_of_another_column(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ParameterError, match="a signal cannot be called"):
+        read_signals(tmp_path / "log.csv", {name: "score"})
+
+
+def test_of_several_columns_of_scores_the_wrong_one_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("query_id,doc_id,similarity,lexical,relevance\nq,a,0.5,much,1\n", encoding="utf-8")
+    with pytest.raises(LabelError, match=r"signal 'lexical': .*\n.*line 2.*'much'"):
+        read_signals(path, {"similarity": "cosine_similarity", "lexical": "score"})

@@ -11,13 +11,17 @@ import pytest
 from calibration.contract import ScoreContract
 from calibration.errors import ParameterError, StoreError
 from calibration.labels import Labels
-from calibration.params import validated
+from calibration.params import RunParams, validated
 from calibration.result import dumps, hybrid_document, save_hybrid
 from calibration.retrieval import FUSIONS, Candidates, adaptive_divisor, max_possible
-from calibration.studies.hybrid import Hybrid, hybrid
-from calibration.studies.hybrid_gate import Asked, gate_curve, places
-from calibration.studies.hybrid_measure import auc, measure
-from calibration.studies.hybrid_params import HybridParams
+from calibration.studies.calibrate import calibrate
+from calibration.studies.hybrid.candidates import Far, places
+from calibration.studies.hybrid.floors import choose_beside, choose_own_floor, folds_of
+from calibration.studies.hybrid.gate import Asked, gate_curve
+from calibration.studies.hybrid.measure import auc, measure, pass_through
+from calibration.studies.hybrid.params import HybridParams
+from calibration.studies.hybrid.study import Hybrid, hybrid
+from calibration.studies.hybrid.ties import tied_pair
 
 NONE = float("nan")
 
@@ -126,8 +130,16 @@ def test_the_design_says_when_it_returns_nothing(sample: Hybrid) -> None:
     for name in ("similarity floor", "lexical floor"):
         assert sample.designs[name]["hit_rate"].numerator <= either["hit_rate"].numerator
         assert sample.designs[name]["coverage"].numerator <= either["coverage"].numerator
-    assert sample.recommended in sample.designs
+    together = "either, chosen together"
+    assert sample.recommended == together
+    assert sample.costs[together] == min(sample.costs.values())  # type: ignore[type-var]
+    assert set(sample.unseen) == set(sample.designs)
+    off = {name: rates["false_answer_rate_off_topic"].numerator for name, rates in sample.unseen.items()}
+    hits = {name: rates["hit_rate"].numerator for name, rates in sample.unseen.items()}
+    assert off[together] < off["either floor"], "two floors that were chosen alone add up their false answers"
+    assert hits[together] >= hits["either floor"] - 2
     assert sum(sample.gated.counts.values()) == len(sample.candidates.rows)
+    assert not sample.before.empty
 
 
 def test_the_document_is_plain_json_for_those_who_call_the_search(sample: Hybrid, tmp_path: Path) -> None:
@@ -146,7 +158,12 @@ def test_the_document_is_plain_json_for_those_who_call_the_search(sample: Hybrid
     assert document["gate"]["pass_through"]["signal"] == "similarity"
     accepted = {one["signal"] for one in document["gate"]["accept"]}
     assert accepted == set(sample.accept)
-    assert document["gate"]["recommended"] == "either floor"
+    assert document["gate"]["recommended"] == "either, chosen together"
+    designs = document["gate"]["designs"]
+    assert designs["either, chosen together"]["floors"] == {
+        one["signal"]: one["floor"] for one in document["gate"]["accept"]
+    }
+    assert all(rates["unseen_rates"]["hit_rate"]["denominator"] == 112 for rates in designs.values())
     assert accepted == {"similarity", "lexical"}
     assert document["fusion"]["divisors"] == {"lexical": 1.0, "similarity": 1.0, "lexical+similarity": 2.0}
     text = dumps(document)
@@ -346,6 +363,8 @@ def test_a_leg_that_finds_next_to_nothing_is_said(tmp_path: Path) -> None:
         ({"trec_runs": "x.run", "signal_metrics": "a=rrf"}, "expected signal=value pairs"),
         ({"vector_weight": 2.0}, "vector_weight"),
         ({"unscored": "maybe"}, "unscored"),
+        ({"rerank": "https://u:pw@host/rerank"}, "must not carry a password"),
+        ({"rerank": "cross-encoder"}, "an address that starts with http"),
     ],
 )
 def test_contradictory_parameters_are_refused(values: dict[str, object], words: str) -> None:
@@ -356,3 +375,133 @@ def test_contradictory_parameters_are_refused(values: dict[str, object], words: 
 def test_auc_counts_ties_half() -> None:
     assert auc(np.array([1.0, -np.inf]), np.array([-np.inf])) == 0.75
     assert auc(np.array([]), np.array([1.0])) is None
+
+
+def mixed_log(n: int = 24) -> pd.DataFrame:
+    """Answers of which every third is found by words alone; off-topic queries that are near by chance, or by a word."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for i in range(n):
+        by_words = i % 3 == 0
+        near = rng.uniform(0.1, 0.3) if by_words else rng.uniform(0.45, 0.8)
+        rows.append((f"a{i}", "d", near, 0.09 if by_words else 0.02 + 0.02 * rng.random(), 1, "answerable"))
+        rows.append((f"x{i}", "d", rng.uniform(0.0, 0.4), 0.05 * rng.random(), None, "off_topic"))
+    frame = pd.DataFrame(rows, columns=["query_id", "doc_id", "similarity", "lexical", "relevance", "answerability"])
+    return frame.astype({"relevance": "Int64"})
+
+
+def test_the_floor_of_a_signal_is_the_one_that_a_calibration_of_it_recommends(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    mixed_log().rename(columns={"similarity": "score"}).drop(columns="lexical").to_csv(path, index=False)
+    found = of_log(str(path), "score=cosine_similarity").get("score")
+    alone = calibrate(validated(RunParams, {"scores": str(path)}))
+    assert found is not None
+    assert found.floor is not None
+    assert found.floor.floor == alone.choice.floor is not None
+    assert found.floor.held_out_floors == alone.choice.held_out_floors
+
+
+def test_unseen_rates_are_those_of_floors_chosen_without_the_query(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    mixed_log().to_csv(path, index=False)
+    found = of_log(str(path), "similarity=cosine_similarity,lexical=ts_rank", top_k=3)
+    near = found.get("similarity")
+    assert near is not None
+    assert near.floor is not None
+    folds = folds_of(found.source.table, found.far, found.params.seed)
+    rows = found.candidates.rows.set_index("query_id")["similarity"]
+    kept = sum(rows[f"a{i}"] >= near.floor.held_out_floors[folds[f"a{i}"]] for i in range(24))
+    false = sum(rows[f"x{i}"] >= near.floor.held_out_floors[folds[f"x{i}"]] for i in range(24))
+    unseen = found.unseen["similarity floor"]
+    assert (unseen["hit_rate"].numerator, unseen["hit_rate"].denominator) == (kept, 24)
+    assert (unseen["false_answer_rate_off_topic"].numerator, 24) == (false, 24)
+    assert len(set(near.floor.held_out_floors)) > 1, "the folds chose alike, so this shows nothing"
+
+
+def test_a_second_floor_pays_only_for_what_the_first_leaves(tmp_path: Path) -> None:
+    """Words alone must also keep the answers that vectors find, so they reach down among the off-topic queries."""
+    path = tmp_path / "log.csv"
+    mixed_log().to_csv(path, index=False)
+    found = of_log(str(path), "similarity=cosine_similarity,lexical=ts_rank")
+    args = (found.source.table, found.far, found.params)
+    relevant = found.candidates.rows["query_id"].str.startswith("a").to_numpy()
+    near, words = (
+        choose_own_floor(found.candidates, name, relevant, *args, found.source.legs)
+        for name in ("similarity", "lexical")
+    )
+    contract = found.candidates.contracts["similarity"]
+    beside = choose_beside(near, contract, words, words.relevant, *args)
+    assert beside.value is not None
+    assert 0.05 < beside.value < 0.09, "the eight answers that only words find stand far above the noise"
+    # a first floor that loses nothing leaves nothing to a second
+    easy = near._replace(relevant=np.full(24, 0.99))
+    assert choose_beside(easy, contract, words, words.relevant, *args).value is None
+    # what the queries of a fold score has no say in the floor that they meet
+    folds = folds_of(found.source.table, found.far, found.params.seed)
+    mine = np.array([folds[f"a{i}"] == folds["a0"] for i in range(24)])
+    theirs = np.array([folds[f"x{i}"] == folds["a0"] for i in range(24)])
+    assert found.source.table["query_id"].tolist()[:2] == ["a0", "x0"]
+    changed = words._replace(relevant=np.where(mine, 0.3, words.relevant), noise=np.where(theirs, 0.2, words.noise))
+    again = choose_beside(near, contract, changed, words.relevant, *args)
+    assert again.by_fold[folds["a0"]] == beside.by_fold[folds["a0"]]
+    assert again.by_fold != beside.by_fold
+
+
+def test_a_logs_own_fusion_orders_its_candidates_and_carries_the_gate_after(tmp_path: Path) -> None:
+    frame = mixed_log().assign(final=lambda rows: rows["similarity"] + rows["lexical"])
+    path = tmp_path / "log.csv"
+    frame.to_csv(path, index=False)
+    metrics = "similarity=cosine_similarity,lexical=ts_rank"
+    assert of_log(str(path), metrics).order == "rrf"
+    own = of_log(str(path), f"{metrics},final=weighted_sum")
+    assert (own.order, own.gated_after) == ("final", "final")
+    assert own.after["threshold"].max() > frame["final"].max()
+
+
+def test_a_curve_lets_the_exempt_and_the_kept_unscored_pass_at_every_threshold(tmp_path: Path) -> None:
+    rows = [
+        *(f"on{i},a,{0.5 + i / 100},,{int(i < 3)},1,answerable" for i in range(10)),
+        *(f"un{i},a,,,0,1,answerable" for i in range(4)),
+        *(f"off{i},a,{0.1 + i / 100},,0,,off_topic" for i in range(10)),
+    ]
+    path = written(tmp_path, ["query_id,doc_id,similarity,fused,exempt,relevance,answerability", *rows])
+    dropped, kept = (of_log(path, "similarity=cosine_similarity", unscored=policy) for policy in ("drop", "keep"))
+    assert dropped.before["found_without"].tolist() == [14] * len(dropped.before)
+    assert (dropped.before["found"].iloc[0], dropped.before["found"].iloc[-1]) == (10, 3)
+    assert (kept.before["found"].iloc[0], kept.before["found"].iloc[-1]) == (14, 7)
+
+
+def test_an_exemption_that_changes_makes_the_study_anew(tmp_path: Path) -> None:
+    header = "query_id,doc_id,similarity,exempt,relevance,answerability"
+    hashes = [
+        of_log(
+            written(tmp_path, [header, f"q,a,0.4,{yes},1,answerable"], f"{yes}.csv"), "similarity=cosine_similarity"
+        ).source.content_hash()
+        for yes in (0, 1)
+    ]
+    assert hashes[0] != hashes[1]
+
+
+def test_the_pair_is_of_the_noise_that_is_shown() -> None:
+    """Few labelled off-topic queries give way to probes, and then none of them is in the figure."""
+    ids = ["on", "off", "probe"]
+    rows = pd.DataFrame({"query_id": ids, "doc_id": "d", "similarity": [0.8, 0.1, 0.2]})
+    candidates = Candidates(ids, rows, {"similarity": ScoreContract()}).with_signal("rrf", [0.03] * 3, FUSIONS["rrf"])
+    table = pd.DataFrame({"query_id": ids, "answerability": ["answerable", "off_topic", "off_topic"]})
+    pair = tied_pair(candidates, np.array([True, False, False]), table, Far(("probe",), "probes"))
+    assert pair is not None
+    assert (pair.signal, pair.on_topic, pair.off_topic) == ("rrf", "on", "probe")
+
+
+def test_a_pass_through_of_the_smallest_numbers_is_still_at_or_below() -> None:
+    assert pass_through(np.array([1e-310, 1.0])) == 0.0
+    assert pass_through(np.array([-1e-310, 1.0])) == -1e-310
+
+
+def test_where_no_gate_is_worth_having_everything_passes(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    mixed_log().to_csv(path, index=False)
+    found = of_log(str(path), "similarity=cosine_similarity", off_topic_share=0.0)
+    assert not found.accept
+    assert found.gated.passed.all()
+    assert found.gated.counts["accepted"] == len(found.candidates.rows)

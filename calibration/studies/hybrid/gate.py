@@ -1,4 +1,4 @@
-"""Where the gate belongs: before or after fusion, on which score, and what a design without one answers."""
+"""What a gate lets through: rates of a design, curves before and after the fusion, depth, and what each leg finds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,14 +7,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..choose import Costs, Rate, proportion
-from ..contract import Decision
-from ..retrieval import LEXICAL, SIMILARITY, Candidates, Floor, Leg, gate
+from ...choose import Costs, Rate, proportion
+from ...contract import ScoreContract
+from ...retrieval import LEXICAL, SIMILARITY, Candidates, Floor, Leg, gate
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 POINTS = 120
-NO_GATE, EITHER = "no gate", "either floor"
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,8 @@ class Asked:
     table : DataFrame
         query_id, answerability, probe, n_relevant.
     top_k : int
+    exempt : ndarray of bool, optional
+        Candidates that pass every gate.
     """
 
     candidates: Candidates
@@ -38,6 +39,13 @@ class Asked:
     place: npt.NDArray[np.int64]
     table: pd.DataFrame
     top_k: int
+    exempt: Flags | None = None
+
+    def passed(self, floors: Sequence[Floor]) -> Flags:
+        """Tell which candidates meet any of the floors; all of them where there is none."""
+        if not floors:
+            return np.ones(len(self.relevant), dtype=np.bool_)
+        return gate(self.candidates, floors, exempt=self.exempt).passed
 
     def shown(self, passed: Flags) -> Flags:
         """Tell which candidates are shown: the first K of their query among those that passed."""
@@ -50,15 +58,6 @@ class Asked:
         out = np.zeros(len(order), dtype=np.bool_)
         out[order] = (through > 0) & (running - before <= self.top_k)
         return out
-
-
-def places(candidates: Candidates, by: str) -> npt.NDArray[np.int64]:
-    """Order the candidates of each query by a signal, best first and then by id; the unscored come last."""
-    values = candidates.values(by)[:, 0]
-    frame = candidates.rows[["query_id", "doc_id"]].assign(value=np.where(np.isfinite(values), values, -np.inf))
-    ordered = frame.sort_values(["query_id", "value", "doc_id"], ascending=[True, False, True], kind="stable")
-    place = ordered.groupby("query_id").cumcount() + 1
-    return np.asarray(place.reindex(frame.index), dtype=np.int64)
 
 
 def rates(asked: Asked, passed: Flags) -> dict[str, Rate]:
@@ -89,22 +88,6 @@ def rates(asked: Asked, passed: Flags) -> dict[str, Rate]:
     }
 
 
-def alone(signal: str) -> str:
-    """Name the design in which only this signal's floor gates."""
-    return f"{signal} floor"
-
-
-def designs(asked: Asked, floors: Mapping[str, Floor], exempt: Flags) -> dict[str, dict[str, Rate]]:
-    """Compare no gate, each floor alone, and either floor."""
-    every = np.ones(len(asked.relevant), dtype=np.bool_)
-    found = {NO_GATE: rates(asked, every)}
-    for name, floor in floors.items():
-        found[alone(name)] = rates(asked, gate(asked.candidates, [floor], exempt=exempt).passed)
-    if len(floors) > 1:
-        found[EITHER] = rates(asked, gate(asked.candidates, list(floors.values()), exempt=exempt).passed)
-    return found
-
-
 def expected_cost(found: Mapping[str, Rate], costs: Costs, far: str) -> float | None:
     """Weigh lost answers and false answers of a design; None where one of the two was not measured.
 
@@ -130,8 +113,8 @@ def gate_curve(asked: Asked, score: str, strong: Flags, also: Sequence[float | N
     Returns
     -------
     DataFrame
-        threshold, found and recall (relevant passages shown, of all that are labelled), strong_lost and
-        strong_lost_share.
+        threshold, found and recall (relevant passages shown, of all that are labelled), found_without (the same
+        without a gate), strong_lost and strong_lost_share. Above the last threshold no score passes.
     """
     contract = asked.candidates.contracts[score]
     values = asked.candidates.values(score)[:, 0]
@@ -139,13 +122,14 @@ def gate_curve(asked: Asked, score: str, strong: Flags, also: Sequence[float | N
     own = asked.relevant & asked.candidates.rows["query_id"].isin(set(answerable["query_id"])).to_numpy()
     n, n_strong = int(answerable["n_relevant"].sum()), int(strong.sum())
     rows = []
-    for threshold in _thresholds(values, also):
-        passed = contract.decide(values, float(threshold)) == Decision.ACCEPTED
+    for threshold in _thresholds(values, also, contract):
+        passed = asked.passed([Floor(score, float(threshold), contract)])
         lost = int((strong & ~passed).sum())
         rows.append((float(threshold), int((asked.shown(passed) & own).sum()), lost))
     frame = pd.DataFrame(rows, columns=["threshold", "found", "strong_lost"])
     return frame.assign(
         n=n,
+        found_without=int((asked.shown(asked.passed([])) & own).sum()),
         recall=frame["found"] / n if n else np.nan,
         n_strong=n_strong,
         strong_lost_share=frame["strong_lost"] / n_strong if n_strong else np.nan,
@@ -233,9 +217,11 @@ def _kind(kind: str, answerable: pd.DataFrame, hits: Mapping[str, set[str]]) -> 
     }
 
 
-def _thresholds(values: Floats, also: Sequence[float | None]) -> Floats:
+def _thresholds(values: Floats, also: Sequence[float | None], contract: ScoreContract) -> Floats:
     scored = values[np.isfinite(values)]
     if len(scored) == 0:
         return scored
+    low, high = float(scored.min()), float(scored.max())
+    beyond = high + max((high - low) / POINTS, 2 * contract.tolerance)
     wanted = [value for value in also if value is not None]
-    return np.unique(np.concatenate([np.linspace(scored.min(), scored.max(), POINTS), wanted]))
+    return np.unique(np.concatenate([np.linspace(low, high, POINTS), [beyond], wanted]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,24 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import rankdata
 
-from ..choose import NoFloor, Rate, Recommendation, choose_floor, proportion
-from ..contract import Decision
-from ..labels import Labels
-from ..retrieval import FUSIONS, LEXICAL, SIMILARITY, Candidates, adaptive_divisor, max_possible, rrf, weighted_sum
-from ..retrieval.fuse import minmax_per_query
-from ..scores.bands import ENOUGH_OFF_TOPIC, LABELLED, PROBES
-from .analyse import costs_of
-from .hybrid_params import HybridParams
+from ...choose import NoFloor, Rate, Recommendation, proportion
+from ...contract import Decision
+from ...labels import Labels
+from ...retrieval import (
+    FUSIONS,
+    LEXICAL,
+    SIMILARITY,
+    Candidates,
+    Leg,
+    adaptive_divisor,
+    max_possible,
+    minmax_per_query,
+    rrf,
+    weighted_sum,
+)
+from .candidates import Far, best_of_query, far_queries, with_relevance
+from .floors import Chosen, choose_own_floor
+from .params import HybridParams
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,14 +35,6 @@ RRF, MINMAX, WEIGHTED, ADAPTIVE = "rrf", "minmax_sum", "weighted_sum", "adaptive
 RESAMPLES = 1000
 FUSED = frozenset(contract.metric for contract in FUSIONS.values())
 """Metrics that a fusion makes of other scores."""
-
-
-@dataclass(frozen=True)
-class Far:
-    """The queries that a gate exists to refuse, and where they come from."""
-
-    query_ids: tuple[str, ...]
-    source: str
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,8 @@ class Measured:
         its 95 % bootstrap interval over query groups.
     refused : str
         Why it can carry no floor; empty where it can.
-    floor : Recommendation, NoFloor or None
-        Its own floor, on its own scale; None where it is refused one.
+    chosen : Chosen or None
+        Its own floor, on its own scale, and the bands it was chosen on; None where it is refused one.
     kept : Rate or None
         Relevant candidates at or above the proposed threshold; None where a threshold is refused.
     hits : Rate or None
@@ -73,11 +76,16 @@ class Measured:
     low: float | None
     high: float | None
     refused: str
-    floor: Recommendation | NoFloor | None
+    chosen: Chosen | None
     kept: Rate | None
     hits: Rate | None
     pass_through: float | None
     kept_at_gate: Rate | None
+
+    @property
+    def floor(self) -> Recommendation | NoFloor | None:
+        """Its own floor, or why there is none; None where it is refused one."""
+        return None if self.chosen is None else self.chosen.choice
 
 
 def fused(candidates: Candidates, params: HybridParams) -> tuple[Candidates, dict[str, Any]]:
@@ -113,34 +121,17 @@ def fused(candidates: Candidates, params: HybridParams) -> tuple[Candidates, dic
     return candidates, about
 
 
-def far_queries(table: pd.DataFrame) -> Far:
-    """Choose the far noise as a calibration does: labelled off-topic queries when there are 20, else probes."""
-    off_topic = table[table["answerability"] == "off_topic"]
-    labelled, probes = off_topic[~off_topic["probe"]], off_topic[off_topic["probe"]]
-    if len(labelled) >= ENOUGH_OFF_TOPIC or (len(labelled) and not len(probes)):
-        return Far(tuple(labelled["query_id"]), LABELLED)
-    return Far(tuple(probes["query_id"]), PROBES if len(probes) else "none")
-
-
-def with_relevance(candidates: Candidates, labels: Labels) -> npt.NDArray[np.bool_]:
-    """Tell which candidates are judged relevant."""
-    relevant = pd.MultiIndex.from_frame(labels.relevant_pairs())
-    found: npt.NDArray[np.bool_] = pd.MultiIndex.from_frame(candidates.rows[["query_id", "doc_id"]]).isin(relevant)
-    return found
-
-
-def measure(candidates: Candidates, labels: Labels, table: pd.DataFrame, params: HybridParams) -> list[Measured]:
+def measure(
+    candidates: Candidates,
+    labels: Labels,
+    table: pd.DataFrame,
+    params: HybridParams,
+    legs: Mapping[str, Leg] = MappingProxyType({}),
+) -> list[Measured]:
     """Measure every signal and fusion on the same candidates."""
     relevant = with_relevance(candidates, labels)
     far = far_queries(table)
-    return [_measure(name, candidates, relevant, far, table, params) for name in candidates.signals]
-
-
-def best_of_query(candidates: Candidates, name: str, query_ids: pd.Series, mask: npt.NDArray[np.bool_]) -> Floats:
-    """Give the highest value among the masked candidates of each query; minus infinity where nothing is scored."""
-    values = pd.Series(candidates.values(name)[:, 0])[mask]
-    best = values.groupby(candidates.rows["query_id"].to_numpy()[mask]).max()
-    return np.asarray(query_ids.map(best).astype("float64").fillna(-np.inf), dtype=np.float64)
+    return [_measure(name, candidates, relevant, far, table, params, legs) for name in candidates.signals]
 
 
 def auc(above: Floats, below: Floats) -> float | None:
@@ -171,8 +162,8 @@ def pass_through(values: Floats) -> float | None:
     if len(scored) == 0:
         return None
     lowest = float(scored.min())
-    if lowest == 0:
-        return 0.0
+    if abs(lowest) < 1e-300:  # its power of ten would overflow
+        return min(lowest, 0.0)
     digits = -int(np.floor(np.log10(abs(lowest))))
     return round(float(np.floor(lowest * 10.0**digits)) / 10.0**digits, digits)
 
@@ -184,6 +175,7 @@ def _measure(
     far: Far,
     table: pd.DataFrame,
     params: HybridParams,
+    legs: Mapping[str, Leg],
 ) -> Measured:
     contract = candidates.contracts[name]
     metric = contract.definition
@@ -196,9 +188,9 @@ def _measure(
     noise = best_of_query(candidates, name, off_topic["query_id"], every)
     tops = best_of_query(candidates, name, on_topic["query_id"], every)
     low, high = _auc_interval(tops, on_topic["group"], noise, off_topic["group"], seed=params.seed)
-    floor = kept = hits = gate = kept_at_gate = None
+    chosen = kept = hits = gate = kept_at_gate = None
     if metric.carries_floor:
-        floor = _own_floor(best, answerable, noise, off_topic, params)
+        chosen = choose_own_floor(candidates, name, relevant, table, far, params, legs)
         asked = relevant & candidates.rows["query_id"].isin(set(answerable["query_id"])).to_numpy()
         known = values[asked & np.isfinite(values)]
         decided = contract.decide(values, params.proposed_threshold) == Decision.ACCEPTED
@@ -218,7 +210,7 @@ def _measure(
         low=low,
         high=high,
         refused="" if metric.carries_floor else metric.reason,
-        floor=floor,
+        chosen=chosen,
         kept=kept,
         hits=hits,
         pass_through=gate,
@@ -232,25 +224,6 @@ def summary(values: Floats) -> dict[str, float | int | None]:
     names = {"min": 0.0, "p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95, "max": 1.0}
     quantiles = {name: float(np.quantile(scored, q)) if len(scored) else None for name, q in names.items()}
     return {"n": len(scored), "not_scored": len(values) - len(scored), **quantiles}
-
-
-def _own_floor(
-    best: Floats, answerable: pd.DataFrame, noise: Floats, off_topic: pd.DataFrame, params: HybridParams
-) -> Recommendation | NoFloor:
-    costs = costs_of(params)
-    return choose_floor(
-        best,
-        noise,
-        miss_cost=costs.miss,
-        false_cost=costs.false_answer,
-        off_topic_share=costs.off_topic_share,
-        groups=answerable["group"].to_numpy(dtype=str),
-        noise_groups=off_topic["group"].to_numpy(dtype=str),
-        target=params.target,
-        confidence=params.confidence,
-        resamples=0,
-        seed=params.seed,
-    )
 
 
 def _auc_interval(

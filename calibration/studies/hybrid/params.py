@@ -4,9 +4,23 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from ..params import RunParams, Share
+from ...errors import ParameterError
+from ...params import RunParams, Share
+from ...retrieval.rerank import checked_address
 
 SEED_DEPTH = 60
+LATE_INTERACTION = "late-interaction"
+
+
+def rerank_problems(value: str | None) -> list[str]:
+    """Say what is wrong with a reranker: neither the late interaction nor an address, or one that holds a secret."""
+    if value is None or value == LATE_INTERACTION:
+        return []
+    try:
+        checked_address(value)
+    except ParameterError as error:
+        return [f"rerank: {error} Or name {LATE_INTERACTION!r}"]
+    return []
 
 
 class HybridParams(RunParams):
@@ -81,7 +95,7 @@ class HybridParams(RunParams):
             problems.append("a score file holds one score; give a run log (signals) with a column for each")
         if self.text_column is not None and self.table is None:
             problems.append("text_column is a column of `table`")
-        return problems
+        return problems + rerank_problems(self.rerank)
 
     def _label_problems(self) -> list[str]:
         if not self.from_log:

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import LabelError, ParameterError
-from ..labels import Labels
-from ..resources import cache_dir
-from ..retrieval import (
+from ...errors import LabelError, ParameterError
+from ...labels import Labels
+from ...resources import cache_dir
+from ...retrieval import (
     LEXICAL,
     SIMILARITY,
     Candidates,
@@ -29,11 +29,11 @@ from ..retrieval import (
     search_texts,
     vector_leg,
 )
-from .calibrate import Pulled, pull
-from .facts import command, run_facts
-from .hybrid_params import HybridParams
-from .inputs import Inputs, passage_texts, query_texts
-from .progress import Reporter
+from ..calibrate import Pulled, pull
+from ..facts import command, run_facts
+from ..inputs import Inputs, passage_texts, query_texts
+from ..progress import Reporter
+from .params import HybridParams
 
 FEWEST = 100
 """Depth to which legs are searched at least, so that recall can be shown beyond the depth of the candidates."""
@@ -62,9 +62,11 @@ class Source:
     probe_texts: Mapping[str, str] = field(default_factory=dict)
 
     def content_hash(self) -> str:
-        """Hash of candidates and labels; equal for two searches of an unchanged source."""
+        """Hash of all that is studied; equal for two searches of an unchanged source."""
         digest = hashlib.sha256(self.labels.content_hash().encode())
-        digest.update(pd.util.hash_pandas_object(self.candidates.rows, index=False).to_numpy().tobytes())
+        digest.update(self.exempt.tobytes())
+        for frame in (self.candidates.rows, self.table, *(leg.rows for leg in self.legs.values())):
+            digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
         return digest.hexdigest()
 
 
@@ -148,7 +150,7 @@ def _words(params: HybridParams, pulled: Pulled, how: TextSearch) -> Leg:
             "there is no text to search for words: name the text_column of your table (a text or a tsvector), or give "
             "a corpus file."
         )
-    from ..sources.postgres.server import embedded_server
+    from ...sources.postgres.server import embedded_server
 
     ids = corpus["document_id"].fillna(corpus["doc_id"]) if document else corpus["doc_id"]
     with ExitStack() as stack:

@@ -1,37 +1,29 @@
 """The hybrid study: several signals on the same candidates, and where a gate belongs among them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..choose import NoFloor, Rate, Recommendation, TopK, choose_top_k
-from ..errors import ParameterError
-from ..retrieval import LEXICAL, SIMILARITY, Candidates, Floor, Gated, HttpReranker, LateInteraction, rerank
-from ..retrieval import gate as apply_gate
-from ..scores.bands import LABELLED
-from .analyse import costs_of
-from .hybrid_gate import (
-    EITHER,
-    Asked,
-    alone,
-    by_kind,
-    depth_curve,
-    designs,
-    expected_cost,
-    gate_curve,
-    places,
-    strong_words,
-)
-from .hybrid_measure import ADAPTIVE, RRF, Far, Measured, far_queries, fused, measure, with_relevance
-from .hybrid_params import HybridParams
-from .hybrid_source import Source, open_source, texts_of
-from .hybrid_ties import Pair, best_scores, tied_pair
-from .progress import SILENT, Reporter
+from ...choose import NoFloor, Rate, Recommendation, TopK, choose_top_k
+from ...errors import ParameterError
+from ...retrieval import LEXICAL, SIMILARITY, Candidates, Floor, Gated, HttpReranker, LateInteraction, rerank
+from ...retrieval import gate as apply_gate
+from ...retrieval.gate import ACCEPTED
+from ...scores.bands import LABELLED
+from ..analyse import costs_of
+from ..progress import SILENT, Reporter
+from .candidates import Far, far_queries, places, with_relevance
+from .designs import Gate, measure_gates, possible_gates
+from .floors import folds_of
+from .gate import Asked, by_kind, depth_curve, expected_cost, gate_curve, strong_words
+from .measure import ADAPTIVE, FUSED, RRF, Measured, fused, measure
+from .params import LATE_INTERACTION, HybridParams
+from .source import Source, open_source, texts_of
+from .ties import Pair, best_scores, rank_only, tied_pair
 
-LATE_INTERACTION = "late-interaction"
 FEW_FOUND = 0.5
 """Share of queries with a lexical candidate below which the reader is told."""
 
@@ -50,8 +42,16 @@ class Hybrid:
     gated : Gated
         What the recommended gate says of every candidate.
     designs : mapping of design to rates
-        "no gate", each floor alone, and "either floor"; `costs` weighs their errors, `recommended` names the one that
-        costs least (None where that cannot be said), and `accept` holds its floors.
+        "no gate", each floor alone, "either floor", and either with the floor of the leg that does worse alone chosen
+        beside the other; on the queries that chose the floors.
+    unseen : mapping of design to rates
+        The same with floors chosen without the queries they meet; empty where too few could be held out. `costs` weighs
+        the errors of these (else of `designs`), `recommended` names the gate that costs least (None where that cannot
+        be said), and `accept` holds its floors.
+    gated_after : str or None
+        The fused score that a gate after the fusion is tried on.
+    gates : mapping of design to Gate
+        Their floors.
     before, after : DataFrame
         The gate on the raw similarity and on the fused score; see `gate_curve`. Empty where there is no such score.
     depth : DataFrame
@@ -61,7 +61,8 @@ class Hybrid:
     strong : str
         What a strong lexical candidate is here.
     tops : DataFrame
-        query_id, band ("on-topic" or "off-topic"), and the best score of each query by similarity and by RRF.
+        query_id, band ("on-topic" or "off-topic"), and the best score of each query by similarity and by RRF (or,
+        without one, by what orders the candidates).
     """
 
     params: HybridParams
@@ -74,9 +75,12 @@ class Hybrid:
     floors: Mapping[str, Floor]
     gated: Gated
     designs: Mapping[str, Mapping[str, Rate]]
+    unseen: Mapping[str, Mapping[str, Rate]]
     costs: Mapping[str, float | None]
     recommended: str | None
     accept: Mapping[str, Floor]
+    gates: Mapping[str, Gate]
+    gated_after: str | None
     before: pd.DataFrame
     after: pd.DataFrame
     depth: pd.DataFrame
@@ -108,36 +112,33 @@ def hybrid(params: HybridParams, report: Reporter = SILENT) -> Hybrid:
 def study(source: Source, params: HybridParams, report: Reporter = SILENT) -> Hybrid:
     """Measure a source that is open already."""
     candidates, about = fused(source.candidates, params)
-    order = _order(candidates)
+    order = _order(candidates, source.candidates.signals if params.from_log else ())
     candidates, reranked = _reranked(candidates, source, params, order, report)
-    measured = tuple(measure(candidates, source.labels, source.table, params))
+    measured = tuple(measure(candidates, source.labels, source.table, params, source.legs))
     relevant = with_relevance(candidates, source.labels)
     place = places(candidates, order)
     top_k = _cap(candidates, relevant, place, source.table, params)
-    asked = Asked(candidates, relevant, place, source.table, top_k.value)
+    asked = Asked(candidates, relevant, place, source.table, top_k.value, source.exempt)
     floors = {
         one.name: Floor(one.name, one.floor.floor, candidates.contracts[one.name])
         for one in measured
         if one.name in (SIMILARITY, LEXICAL) and isinstance(one.floor, Recommendation)
     }
     strong, words = strong_words(asked, floors[LEXICAL].value if LEXICAL in floors else None)
-    gated_on = ADAPTIVE if ADAPTIVE in candidates.contracts else None
-    fused_order = (
-        asked
-        if gated_on is None
-        else Asked(candidates, relevant, places(candidates, gated_on), source.table, top_k.value)
-    )
-    compared = designs(asked, floors, source.exempt)
-    costs = {name: expected_cost(rates, costs_of(params), _false_rate(source)) for name, rates in compared.items()}
+    gated_on = _gate_after(candidates, order)
+    fused_order = asked if gated_on is None else replace(asked, place=places(candidates, gated_on))
+    far = far_queries(source.table)
+    possible = possible_gates(candidates, measured, source.table, far, params, source.legs)
+    compared, unseen = measure_gates(asked, possible, folds_of(source.table, far, params.seed))
+    judged = unseen or compared
+    costs = {name: expected_cost(rates, costs_of(params), _false_rate(far)) for name, rates in judged.items()}
     best = _cheapest(costs)
-    accept = (
-        floors if best in (None, EITHER) else {name: floor for name, floor in floors.items() if best == alone(name)}
-    )
-    gates = {one.name: one.pass_through for one in measured}
+    accept = floors if best is None else {floor.signal: floor for floor in possible[best].floors}
+    pass_through = {one.name: one.pass_through for one in measured}
     empty = pd.DataFrame()
 
     def curve(score: str) -> pd.DataFrame:
-        return gate_curve(fused_order, score, strong, (params.proposed_threshold, gates[score]))
+        return gate_curve(fused_order, score, strong, (params.proposed_threshold, pass_through[score]))
 
     return Hybrid(
         params=params,
@@ -145,26 +146,37 @@ def study(source: Source, params: HybridParams, report: Reporter = SILENT) -> Hy
         candidates=candidates,
         order=order,
         top_k=top_k,
-        far=far_queries(source.table),
+        far=far,
         measured=measured,
         floors=floors,
-        gated=apply_gate(candidates, list(accept.values()), exempt=source.exempt),
+        gated=_gated(candidates, list(accept.values()), source),
         designs=compared,
+        unseen=unseen,
         costs=costs,
         recommended=best,
         accept=accept,
+        gates=possible,
+        gated_after=gated_on,
         before=curve(SIMILARITY) if SIMILARITY in candidates.contracts else empty,
         after=curve(gated_on) if gated_on is not None else empty,
         depth=depth_curve(source.legs, source.table, source.labels.relevant_pairs(), _depths(source, params, top_k)),
         kinds=by_kind(asked),
         strong=words,
         n_strong=int(strong.sum()),
-        tops=best_scores(candidates, source.table, order),
-        pair=tied_pair(candidates, relevant, source.table),
+        tops=best_scores(candidates, source.table, rank_only(candidates) or order),
+        pair=tied_pair(candidates, relevant, source.table, far),
         texts=_texts(source) if params.show_text else {},
         facts={**source.facts, "fusion": about, "rerank": reranked, "depth": params.candidate_depth},
         caveats=_caveats(source, measured, floors, params, top_k),
     )
+
+
+def _gated(candidates: Candidates, floors: Sequence[Floor], source: Source) -> Gated:
+    """Ask the gate; where there is none, everything passes."""
+    if floors:
+        return apply_gate(candidates, floors, exempt=source.exempt)
+    n = len(candidates.rows)
+    return Gated(np.full(n, ACCEPTED), np.ones(n, dtype=np.bool_))
 
 
 def _cheapest(costs: Mapping[str, float | None]) -> str | None:
@@ -172,16 +184,22 @@ def _cheapest(costs: Mapping[str, float | None]) -> str | None:
     return min(known, key=lambda name: known[name]) if known else None
 
 
-def _false_rate(source: Source) -> str:
-    return f"false_answer_rate_{'off_topic' if far_queries(source.table).source == LABELLED else 'probes'}"
+def _false_rate(far: Far) -> str:
+    return f"false_answer_rate_{'off_topic' if far.source == LABELLED else 'probes'}"
 
 
-def _order(candidates: Candidates) -> str:
-    """Name the fusion that orders the candidates: RRF where there is one, else what the log has, else a leg."""
-    for name in (RRF, "fused"):
-        if name in candidates.contracts:
-            return name
-    return list(candidates.contracts)[-1]
+def _order(candidates: Candidates, logged: Sequence[str]) -> str:
+    """Name what orders the candidates: the log's own fusion, else RRF, else the last signal."""
+    own = [name for name in logged if name == "fused" or candidates.contracts[name].metric in FUSED]
+    return next(iter(own), RRF if RRF in candidates.contracts else candidates.signals[-1])
+
+
+def _gate_after(candidates: Candidates, order: str) -> str | None:
+    """Name the fused score to try a gate on: the one that orders, where it may carry one, else the adaptive divisor."""
+    metric = candidates.contracts[order].definition
+    if metric.name in FUSED and metric.carries_floor:
+        return order
+    return ADAPTIVE if ADAPTIVE in candidates.contracts else None
 
 
 def _reranked(

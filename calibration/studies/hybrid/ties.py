@@ -6,25 +6,28 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..retrieval import SIMILARITY, Candidates
-from .hybrid_gate import places
-from .hybrid_measure import RRF, far_queries
+from ...retrieval import SIMILARITY, Candidates
+from .candidates import Far, far_queries, places
+from .measure import RRF
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two queries whose best candidates have the same fused score: one is an answer, the other cannot be.
+    """Two queries whose best candidates have the same rank-only score: one is an answer, the other cannot be.
 
     Attributes
     ----------
+    signal : str
+        The score in which they tie.
     score : float
-        The RRF score of both.
+        Its value for both.
     on_topic, off_topic : str
         Query ids.
     on_similarity, off_similarity : float
         Raw similarities of the two candidates.
     """
 
+    signal: str
     score: float
     on_topic: str
     on_doc: str
@@ -49,27 +52,37 @@ def best_scores(candidates: Candidates, table: pd.DataFrame, order: str) -> pd.D
     return frame
 
 
-def tied_pair(candidates: Candidates, relevant: npt.NDArray[np.bool_], table: pd.DataFrame) -> Pair | None:
-    """Find an answered and an off-topic query whose best candidates tie in RRF and differ most in similarity."""
-    if not {RRF, SIMILARITY} <= set(candidates.contracts):
+def rank_only(candidates: Candidates) -> str | None:
+    """Name the score that is made of ranks: the log's own, else ours; None without any."""
+    return next((name for name, contract in candidates.contracts.items() if contract.metric == RRF), None)
+
+
+def tied_pair(candidates: Candidates, relevant: npt.NDArray[np.bool_], table: pd.DataFrame, far: Far) -> Pair | None:
+    """Find an answered query and one of the far noise whose best candidates tie in ranks, far apart in similarity."""
+    ranks = rank_only(candidates)
+    if ranks is None or SIMILARITY not in candidates.contracts:
         return None
-    rows = candidates.rows.assign(relevant=relevant, place=places(candidates, RRF))
-    first = rows[rows["place"] == 1].merge(table[["query_id", "answerability", "probe"]], on="query_id")
-    first = first[first[RRF].notna() & first[SIMILARITY].notna()].assign(key=first[RRF].round(12))
-    on = first[(first["answerability"] == "answerable") & first["relevant"]]
-    off = first[first["answerability"] == "off_topic"]
-    off = off[~off["probe"]] if len(on.merge(off[~off["probe"]], on="key")) else off
+    rows = candidates.rows[["query_id", "doc_id"]].assign(
+        relevant=relevant,
+        key=candidates.values(ranks)[:, 0].round(12),
+        similarity=candidates.values(SIMILARITY)[:, 0],
+    )
+    first = rows[(places(candidates, ranks) == 1) & rows["key"].notna() & rows["similarity"].notna()]
+    answerable = table.loc[table["answerability"] == "answerable", "query_id"]
+    on = first[first["relevant"] & first["query_id"].isin(answerable)]
+    off = first[first["query_id"].isin(far.query_ids)]
     both = on.merge(off, on="key", suffixes=("_on", "_off"))
     if both.empty:
         return None
-    apart = (both[f"{SIMILARITY}_on"] - both[f"{SIMILARITY}_off"]).to_numpy()
+    apart = (both["similarity_on"] - both["similarity_off"]).to_numpy()
     best = both.to_dict("records")[int(np.argmax(apart))]
     return Pair(
+        signal=ranks,
         score=best["key"],
         on_topic=best["query_id_on"],
         on_doc=best["doc_id_on"],
-        on_similarity=best[f"{SIMILARITY}_on"],
+        on_similarity=best["similarity_on"],
         off_topic=best["query_id_off"],
         off_doc=best["doc_id_off"],
-        off_similarity=best[f"{SIMILARITY}_off"],
+        off_similarity=best["similarity_off"],
     )
