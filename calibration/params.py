@@ -224,7 +224,7 @@ class RunParams(BaseModel):
         return safe_name(self.model or Path(self.scores or self.vectors or self.table or "scores").stem)
 
 
-Params = TypeVar("Params", bound=RunParams)
+Params = TypeVar("Params", bound=BaseModel)
 
 
 def parameters(values: Mapping[str, Any]) -> RunParams:

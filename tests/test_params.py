@@ -72,6 +72,15 @@ def test_a_raw_score_needs_a_score_file() -> None:
     assert parameters({"metric": "score", "scores": "s.csv"}).metric == "score"
 
 
+def test_c06_the_formula_of_a_score_file_is_one_of_its_metric() -> None:
+    assert parameters({"scores": "s.csv", "score_transform": "(1+cos)/2"}).score_transform == "(1+cos)/2"
+    assert "`score_transform` is for score files" in problems_of(score_transform="(1+cos)/2", model="minilm")
+    assert "did you mean '(1+x)/2'" in problems_of(scores="s.csv", score_transform="(1+c)/2")
+    assert "makes different scores equal" in problems_of(scores="s.csv", score_transform="max(0,cos)")
+    said = problems_of(scores="s.csv", metric="squared_l2", score_transform="(1+cos)/2")
+    assert "the metric is 'squared_l2', whose value formulas call 'd'" in said
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [

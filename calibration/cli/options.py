@@ -65,6 +65,10 @@ Where = Annotated[str | None, typer.Option("--where", help="SQL condition kept o
 Metric = Annotated[
     str | None, typer.Option("--metric", help="what the scores are; cosine_similarity by default", metavar="NAME")
 ]
+ScoreTransform = Annotated[
+    str | None,
+    typer.Option("--score-transform", help="formula the file's scores went through: (1+cos)/2", metavar="FORMULA"),
+]
 BaseUrl = Annotated[str | None, typer.Option("--base-url", help="OpenAI-compatible endpoint", metavar="URL")]
 Preset = Annotated[
     Literal["completeness", "balanced", "refusal"] | None,
@@ -93,5 +97,14 @@ ExcludeSubject = Annotated[
 Language = Annotated[list[str] | None, typer.Option("--language", help="language of the probes", metavar="CODE")]
 AllowDangling = Annotated[bool, typer.Option("--allow-dangling", help="accept judgements of absent passages")]
 NoProbes = Annotated[bool, typer.Option("--no-probes", help="do not measure far noise with probe queries")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", parser=whole, help="processes that read and score side by side", metavar="N")
+]
+Backend = Annotated[
+    Literal["loky", "dask"] | None, typer.Option("--backend", help="where they run: here, or on a Dask cluster")
+]
+Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", help="the Dask scheduler, such as tcp://host:8786", metavar="ADDRESS")
+]
 ShowText = Annotated[bool, typer.Option("--show-text", help="put query and passage text into the report")]
 AsJson = Annotated[bool, typer.Option("--json", help="machine-readable output on stdout")]

@@ -43,7 +43,8 @@ def decide(
     Raises
     ------
     ContractError
-        The floor is NaN: a missing floor is None, and NaN would reject everything in silence.
+        Floor or tolerance is NaN, which would reject everything in silence (a missing floor is None), or the tolerance
+        is negative.
 
     Examples
     --------
@@ -56,6 +57,8 @@ def decide(
     scored = np.isfinite(values)
     if floor is not None and np.isnan(floor):
         raise ContractError("the floor is NaN, expected a number, or None for no floor.")
+    if not tolerance >= 0.0:
+        raise ContractError(f"the tolerance is {tolerance}, expected a number from 0 on.")
     if floor is None:
         passed = scored
     elif inclusive:

@@ -71,6 +71,6 @@ def check_cosine_range(cosine: npt.NDArray[np.float64], *, slack: float = 1e-3) 
         worst = cosine[outside][np.argmax(np.abs(cosine[outside]))]
         raise ContractError(
             f"{int(outside.sum())} of {cosine.size} values lie outside [-1, 1] for a cosine similarity (for example "
-            f"{worst:.6g}): the vectors are not of unit length, or the declared metric is wrong. Declare the metric "
-            "the backend returns, or normalise the vectors."
+            f"{worst:.6g}): the vectors are not of unit length, or the declared metric or transform is wrong. Declare "
+            "what the backend returns, or normalise the vectors."
         )

@@ -9,8 +9,8 @@ from typing import Literal
 
 Evidence = Literal["executed", "documented"]
 
-NO_SCORE = "a zero vector has no cosine: its distance is NaN, and the comparison drops it"
-ZERO_COUNTS = "a zero vector is scored like any other: keep it out of the table"
+NO_SCORE = "dropped: a zero vector's distance is NaN"
+ZERO_COUNTS = "a zero vector has a score all the same: keep it out"
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,15 @@ class Consumer:
     refusal: str = ""
 
 
-_LANGCHAIN = "https://reference.langchain.com/python/langchain-postgres"
+_LANGCHAIN = "https://docs.langchain.com/oss/python/integrations/vectorstores/pgvector"
 _LLAMAINDEX = "https://developers.llamaindex.ai/python/framework/module_guides/querying/node_postprocessors/"
 _HAYSTACK = "https://docs.haystack.deepset.ai/docs/pgvectorembeddingretriever"
 _FAISS = "https://github.com/facebookresearch/faiss/wiki/MetricType-and-distances"
 _FAISS_RANGE = "https://github.com/facebookresearch/faiss/wiki/Special-operations-on-indexes"
 _SUPABASE = "https://supabase.com/docs/guides/ai/semantic-search"
 _CHROMA = "https://docs.trychroma.com/docs/collections/configure"
-_QDRANT = "https://qdrant.tech/documentation/concepts/search/"
+_QDRANT = "https://github.com/qdrant/qdrant/blob/master/lib/segment/src/types.rs"
+"""Its documentation says that worse scores are excluded; that an equal one is as well, only the source says."""
 _WEAVIATE = "https://docs.weaviate.io/weaviate/config-refs/distances"
 _ELASTIC = "https://www.elastic.co/docs/reference/elasticsearch/mapping-reference/dense-vector"
 _ELASTIC_KNN = "https://www.elastic.co/docs/solutions/search/vector/knn"
@@ -92,7 +93,7 @@ CONSUMERS: tuple[Consumer, ...] = (
     Consumer(
         "LlamaIndex PGVectorStore", "similarity_cutoff of SimilarityPostprocessor", "1 - d",
         "cosine_distance", "1-d", True,
-        "a score of None is dropped; a zero vector's is NaN, and NaN is kept: keep zero vectors out of the table",
+        "None is dropped; NaN, a zero vector's, is kept: keep it out",
         "executed", _LLAMAINDEX,
         "SimilarityPostprocessor(similarity_cutoff={value}).postprocess_nodes(index.as_retriever(similarity_top_k={k})"
         ".retrieve(question))",
@@ -111,24 +112,24 @@ CONSUMERS: tuple[Consumer, ...] = (
     ),
     Consumer(
         "Faiss, METRIC_INNER_PRODUCT", "scores of search", "dot", "inner_product", "none", None,
-        "fewer than k hits are filled up with row -1 and the lowest float: never accepted; a zero vector scores 0",
+        "row -1 fills up and is never kept; a zero vector scores 0",
         "executed", _FAISS,
         "scores, rows = index.search(vectors, {k}); accepted = rows[0][scores[0] {comparison} {value}]",
     ),
     Consumer(
         "Faiss, METRIC_L2", "distances of search", "d^2, squared", "squared_l2", "none", None,
-        "fewer than k hits are filled up with row -1 and the highest float: never accepted; a zero vector has 1",
+        "row -1 fills up and is never kept; a zero vector has 1",
         "executed", _FAISS,
         "distances, rows = index.search(vectors, {k}); accepted = rows[0][distances[0] {comparison} {value}]",
     ),
     Consumer(
         "Faiss, METRIC_INNER_PRODUCT", "radius of range_search; no top-K", "dot", "inner_product", "none", False,
-        "nothing is filled up; a zero vector scores 0", "executed", _FAISS_RANGE,
+        "a zero vector scores 0", "executed", _FAISS_RANGE,
         "limits, scores, rows = index.range_search(vectors, {value})",
     ),
     Consumer(
         "Faiss, METRIC_L2", "radius of range_search; no top-K", "d^2, squared", "squared_l2", "none", False,
-        "nothing is filled up; a zero vector has 1", "executed", _FAISS_RANGE,
+        "a zero vector has 1", "executed", _FAISS_RANGE,
         "limits, distances, rows = index.range_search(vectors, {value})",
     ),
     Consumer(

@@ -94,6 +94,7 @@ def convert(value: float, old: ScoreContract, new: ScoreContract) -> Converted:
     def carried(number: float) -> float:
         return exactly(lambda exact: forward(onto(back(inverse(exact)))), number)
 
+    _check_reached(value, exactly(lambda exact: onto(back(inverse(exact))), value), new)
     raw, ends = carried(value), [carried(end) for end in old.boundary(old.similarity_of(value))]
     if not new.transform.low < raw < new.transform.high:
         raise ContractError(f"{value:g} has no equal as {described(new)}: the transform saturates at {raw:g}.")
@@ -132,7 +133,9 @@ def convert_scores(scores: npt.ArrayLike, old: ScoreContract, new: ScoreContract
     values = np.where(np.isfinite(raw), old.metric_values(raw), np.nan)
     if _through_cosine(old, new):
         check_cosine_range(old.definition.to_cosine(values))  # type: ignore[misc]
-    converted: npt.NDArray[np.float64] = new.transform.forward(_from_pivot(old, new)(_to_pivot(old, new)(values)))
+    with np.errstate(over="ignore"):
+        # what overflows is found, and refused, below
+        converted: npt.NDArray[np.float64] = new.transform.forward(_from_pivot(old, new)(_to_pivot(old, new)(values)))
     _check_still_apart(raw, converted, new)
     return converted
 
@@ -244,10 +247,27 @@ def _no_cosine(side: ScoreContract) -> str | None:
     )
 
 
+def _check_reached(value: float, reached: float, new: ScoreContract) -> None:
+    """Refuse a threshold a hair beyond the best score, which would be a distance below zero."""
+    metric = new.definition
+    if not metric.low <= reached <= metric.high:
+        raise ContractError(
+            f"{value!r} has no equal as {metric.name}: it would be {reached:g}, outside [{metric.low:g}, "
+            f"{metric.high:g}]. Nothing but rounding passes it: give the threshold itself, not its rounded neighbour."
+        )
+
+
 def _check_still_apart(before: npt.NDArray[np.float64], after: npt.NDArray[np.float64], new: ScoreContract) -> None:
-    order = np.argsort(before, axis=None)
-    old, found = before.ravel()[order], after.ravel()[order]
-    merged = (np.diff(found) == 0) & (np.diff(old) > DISTINCT * np.maximum(1.0, np.abs(old[1:])))
+    scored = np.isfinite(before)
+    order = np.argsort(before[scored], axis=None)
+    old, found = before[scored][order], after[scored][order]
+    lost = int((~np.isfinite(found)).sum())
+    if lost:
+        raise ContractError(
+            f"{lost} of {len(found)} scores have no equal as {described(new)}: they leave the range of numbers. "
+            "Keep the values before it."
+        )
+    merged = (found[1:] == found[:-1]) & (np.diff(old) > DISTINCT * np.maximum(1.0, np.abs(old[1:])))
     if merged.any():
         first = int(np.flatnonzero(merged)[0])
         raise ContractError(

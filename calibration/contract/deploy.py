@@ -6,6 +6,7 @@ from typing import Any
 from ..errors import ContractError
 from .consumers import CONSUMERS, Consumer
 from .convert import Converted, convert
+from .metrics import OPERATORS as METRIC_OF
 from .model import ScoreContract
 
 OPERATORS = {
@@ -17,7 +18,6 @@ OPERATORS = {
     "negative_inner_product": "<#>",
 }
 """pgvector's operator behind a metric, the one its index serves."""
-_OF_OPERATOR = {"<=>": "cosine_distance", "<->": "l2", "<#>": "negative_inner_product"}
 NORMS = {"vector": "vector_norm", "halfvec": "l2_norm"}
 
 
@@ -117,7 +117,7 @@ def pgvector_sql(
 
 def operator_metric(contract: ScoreContract) -> str | None:
     """Give the metric whose values pgvector's operator returns for this contract; None where there is no operator."""
-    return _OF_OPERATOR.get(OPERATORS.get(contract.metric, ""))
+    return METRIC_OF.get(OPERATORS.get(contract.metric, ""))
 
 
 def _row(consumer: Consumer, floor: float, contract: ScoreContract, top_k: int, clear: bool) -> dict[str, Any]:

@@ -59,6 +59,8 @@ class ContractFile:
         problems = _rule_problems(self.threshold, self.top_k, self.source, self.contract)
         if problems:
             raise ContractError("the contract cannot be used:\n" + listed(problems))
+        if self.threshold is not None:
+            object.__setattr__(self, "threshold", float(self.threshold))
 
     @property
     def floor(self) -> float | None:
@@ -101,6 +103,8 @@ def read_contract(path: str | Path) -> ContractFile:
         values = json.loads(text, parse_constant=_no_number, object_pairs_hook=lambda pairs: _object(pairs, repeated))
     except json.JSONDecodeError as error:
         raise ContractError(f"{file}, line {error.lineno}: not JSON ({error.msg}).") from None
+    except ValueError:
+        raise ContractError(f"{file}: holds a whole number of thousands of digits, expected ordinary ones.") from None
     except RecursionError:
         raise ContractError(f"{file}: nested too deeply for a contract file.") from None
     problems = [f"{name!r} stands twice" for name in repeated]
@@ -116,13 +120,25 @@ def read_contract(path: str | Path) -> ContractFile:
 
 
 def write_contract(file: ContractFile, path: str | Path) -> Path:
-    """Write a contract file, whole or not at all; its folder is created."""
+    """Write a contract file, whole or not at all; its folder is created.
+
+    Raises
+    ------
+    ContractError
+        Its source or a name holds what JSON in UTF-8 cannot, such as NaN.
+    """
     target = Path(path)
-    text = json.dumps(file.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        text = json.dumps(file.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        content = text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ContractError(
+            f"the contract cannot be written to {target}: {error}; expected plain JSON values."
+        ) from None
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_bytes(content)
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)

@@ -58,6 +58,9 @@ class ScoreContract:
             raise ContractError(problems[0])
         if problems:
             raise ContractError("the score contract cannot be used:\n" + listed(problems))
+        # plain values, whatever numpy handed in, so that a contract can always be written down
+        object.__setattr__(self, "threshold_inclusive", bool(self.threshold_inclusive))
+        object.__setattr__(self, "tolerance", float(self.tolerance))
 
     @property
     def definition(self) -> Metric:

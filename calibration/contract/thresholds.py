@@ -6,6 +6,9 @@ from ..errors import ContractError
 from .model import ScoreContract
 from .numbers import exactly
 
+PERCENTAGES = (5.0, 100.0)
+"""Numbers that were probably meant as percentages; 1.5 is more likely another metric's."""
+
 
 def check_threshold(value: float, contract: ScoreContract) -> None:
     """Refuse a raw threshold that no score of this contract can meet, such as a percentage."""
@@ -21,10 +24,10 @@ def check_threshold(value: float, contract: ScoreContract) -> None:
     similarity = contract.similarity_of(value)
     if contract.on_cosine_scale and not -1.0 - contract.tolerance <= similarity <= 1.0 + contract.tolerance:
         ends = sorted((contract.raw(-1.0), contract.raw(1.0)))
-        percent = _meant(value, ends)
+        of = " of unit vectors" if contract.definition.needs_unit_vectors else ""
         raise ContractError(
-            f"threshold {value:g} is outside [{ends[0]:g}, {ends[1]:g}] for {described(contract)} of unit vectors."
-            + (f" Did you mean {percent:g}?" if percent is not None else "")
+            f"threshold {value:g} is outside [{ends[0]:g}, {ends[1]:g}] for {described(contract)}{of}."
+            + _percentage(value, ends)
         )
     metric = contract.definition
     found = exactly(contract.transform.inverse, value)
@@ -38,8 +41,14 @@ def check_floor_in_range(floor: float, contract: ScoreContract) -> None:
     if not np.isfinite(floor):
         raise ContractError(f"floor {floor} is not a finite number.")
     if contract.on_cosine_scale and not -1.0 <= floor <= 1.0:
-        hint = f" Did you mean {floor / 100:g}?" if 1.0 < floor <= 100.0 else ""
-        raise ContractError(f"floor {floor:g} is outside [-1, 1] for cosine similarity.{hint}")
+        raise ContractError(f"floor {floor:g} is outside [-1, 1] for cosine similarity.{_percentage(floor, [-1, 1])}")
+    metric = contract.definition
+    best = 0.0 - metric.low
+    if not contract.on_cosine_scale and not metric.higher_is_better and floor > best:
+        raise ContractError(
+            f"floor {floor:g} is above {best:g}, the best that {contract.scale} can be, so it would reject "
+            f"everything. Did you mean {-floor:g}, which keeps {metric.name} up to {floor:g}?"
+        )
 
 
 def described(contract: ScoreContract) -> str:
@@ -54,6 +63,7 @@ def described(contract: ScoreContract) -> str:
     return of + contract.metric
 
 
-def _meant(value: float, ends: list[float]) -> float | None:
-    """Give the fraction behind a percentage, where one was typed."""
-    return value / 100 if 1.0 < value <= 100.0 and ends[0] <= value / 100 <= ends[1] else None
+def _percentage(value: float, ends: list[float]) -> str:
+    """Ask whether the fraction behind a percentage was meant, where that fraction is in range."""
+    meant = PERCENTAGES[0] <= value <= PERCENTAGES[1] and ends[0] <= value / 100 <= ends[1]
+    return f" Did you mean {value / 100:g}?" if meant else ""

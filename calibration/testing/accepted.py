@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..contract import Decision, ScoreContract, check_threshold
-from ..errors import listed
-from .scores import RawScores, check_same_queries, shown, similarities
+from ..errors import ParameterError, listed
+from .scores import RawScores, check_same_queries, check_scored, shown, similarities
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Rule:
     def __post_init__(self) -> None:
         if self.threshold is not None:
             check_threshold(self.threshold, self.contract)
+        if self.top_k is not None and (not isinstance(self.top_k, int | np.integer) or self.top_k < 1):
+            raise ParameterError(f"top_k is {self.top_k!r}, expected a whole number from 1 on, or None for no limit.")
 
     @property
     def floor(self) -> float | None:
@@ -93,9 +95,11 @@ def assert_same_accepted(
     Raises
     ------
     AssertionError
-        Some differ; queries and documents are named.
+        Some differ; queries and documents are named. Or there is nothing to compare: other queries, or no score.
     ContractError
         A threshold or a score is none of its contract.
+    ParameterError
+        `top_k` lets nothing through.
 
     Examples
     --------
@@ -113,7 +117,7 @@ def assert_same_accepted(
     queries: set[str] = set()
     for query in old_scores:
         old, new = outcome(rules[0], old_scores[query]), outcome(rules[1], new_scores[query])
-        for document in sorted(old.accepted ^ new.accepted):
+        for document in sorted(old.accepted ^ new.accepted, key=repr):
             kind = difference(document, old, new)
             if kind == "boundary" and allow_boundary:
                 continue
@@ -130,6 +134,7 @@ def assert_same_accepted(
         raise AssertionError(
             f"the accepted sets differ for {len(queries)} of {len(old_scores)} queries ({counts}):\n{listed(lines)}"
         )
+    check_scored(old_scores, new_scores)
 
 
 def outcome(rule: Rule, scores: Mapping[str, float | None]) -> Outcome:
@@ -137,7 +142,7 @@ def outcome(rule: Rule, scores: Mapping[str, float | None]) -> Outcome:
     similarity = similarities(scores, rule.contract)
     decisions = rule.contract.decide(list(similarity.values()), rule.floor)
     passing = [name for name, found in zip(similarity, decisions, strict=True) if found == Decision.ACCEPTED]
-    passing.sort(key=lambda name: (-similarity[name], name))
+    passing.sort(key=lambda name: (-similarity[name], repr(name)))
     accepted = set(passing[: rule.top_k])
     if rule.contract.unscored == "keep":
         accepted |= {name for name, value in similarity.items() if np.isnan(value)}

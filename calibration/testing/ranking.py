@@ -4,7 +4,7 @@ import numpy as np
 
 from ..contract import ScoreContract
 from ..errors import listed
-from .scores import RawScores, check_same_queries, shown, shown_names, similarities
+from .scores import RawScores, check_same_queries, check_scored, shown, shown_names, similarities
 
 
 def assert_same_ranking(
@@ -16,7 +16,8 @@ def assert_same_ranking(
     ------
     AssertionError
         Two documents stand one way round on the old side and the other way round on the new one, each time by more than
-        the side's tolerance; or a document is scored on one side only.
+        the side's tolerance; or a document is scored on one side only. Or there is nothing to compare: other queries,
+        or no score.
 
     Examples
     --------
@@ -31,7 +32,7 @@ def assert_same_ranking(
     for query in old_scores:
         old = _scored(similarities(old_scores[query], old_contract))
         new = _scored(similarities(new_scores[query], new_contract))
-        one_sided = sorted(set(old) ^ set(new))
+        one_sided = sorted(set(old) ^ set(new), key=repr)
         if one_sided:
             lines.append(f"query {query!r}: scored on one side only: {shown_names(one_sided)}")
             continue
@@ -44,6 +45,7 @@ def assert_same_ranking(
             )
     if lines:
         raise AssertionError(f"the rankings differ for {len(lines)} of {len(old_scores)} queries:\n{listed(lines)}")
+    check_scored(old_scores, new_scores)
 
 
 def turned(
@@ -56,7 +58,7 @@ def turned(
     >>> turned({"a": 3.0, "b": 2.0, "c": 1.0}, {"a": 2.0, "b": 2.5, "c": 1.0}, 0.1, 0.1)
     ('a', 'b')
     """
-    names = sorted(old, key=lambda name: (-old[name], name))
+    names = sorted(old, key=lambda name: (-old[name], repr(name)))
     olds = np.array([old[name] for name in names], dtype=np.float64)
     news = np.array([new[name] for name in names], dtype=np.float64)
     # for each document: how many stand clearly before it on the old side, and the worst of those on the new one

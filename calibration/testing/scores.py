@@ -14,9 +14,20 @@ def check_same_queries(old: RawScores, new: RawScores) -> None:
     """Fail unless both sides hold the same queries, and at least one."""
     if not old and not new:
         raise AssertionError("there are no queries on either side, so nothing was compared.")
-    one_sided = sorted(set(old) ^ set(new))
+    one_sided = sorted(set(old) ^ set(new), key=repr)
     if one_sided:
         raise AssertionError(f"{len(one_sided)} queries are on one side only: {shown_names(one_sided)}.")
+
+
+def check_scored(old: RawScores, new: RawScores) -> None:
+    """Fail where a side has no score at all: what agrees then was not compared."""
+    for side, scores in (("old", old), ("new", new)):
+        found = [value for documents in scores.values() for value in documents.values()]
+        if not any(value is not None and np.isfinite(value) for value in found):
+            raise AssertionError(
+                f"no document has a score on the {side} side ({len(scores)} queries, {len(found)} documents), so "
+                "nothing was compared."
+            )
 
 
 def similarities(scores: Mapping[str, float | None], contract: ScoreContract) -> dict[str, float]:

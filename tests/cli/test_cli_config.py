@@ -209,8 +209,14 @@ def test_labels_in_sql_are_in_the_command_too(monkeypatch: pytest.MonkeyPatch) -
     assert parsed(shlex.split(command(params))[1:], monkeypatch) == params
 
 
+@pytest.mark.parametrize("formula", ["(1+cos)/2", "affine:-1,0.5"])
+def test_c06_the_formula_of_a_score_file_is_in_the_command_too(formula: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    params = parameters({"scores": "s.csv", "score_transform": formula})
+    assert parsed(shlex.split(command(params))[1:], monkeypatch) == params
+
+
 def test_everything_above_is_every_parameter() -> None:
-    elsewhere = {"queries", "qrels", "corpus", "queries_sql", "qrels_sql", "scores", "service"}
+    elsewhere = {"queries", "qrels", "corpus", "queries_sql", "qrels_sql", "scores", "score_transform", "service"}
     assert set(EVERYTHING) | elsewhere == set(RunParams.model_fields)
     assert set(RunParams.model_fields) >= NO_OPTION
 

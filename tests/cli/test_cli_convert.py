@@ -31,7 +31,7 @@ def test_the_answer_as_json_has_the_promised_keys(command: Command) -> None:
         "metric": "cosine_distance",
         "inclusive": True,
         "normalisation": "query_and_document_unit_l2",
-        "snippet": "WHERE vector_norm(embedding) > 0 AND embedding <=> $1 <= 0.2",
+        "snippet": "WHERE vector_norm(embedding::vector) > 0 AND embedding <=> $1 <= 0.2",
     }
 
 

@@ -91,3 +91,9 @@ def test_acceptance_never_rises_with_the_floor(scores: list[float], one: float, 
 
 def test_tolerance_is_wider_than_float32_rounding_and_narrower_than_a_difference_that_counts() -> None:
     assert np.finfo(np.float32).eps < DEFAULT_TOLERANCE <= 1e-6
+
+
+@pytest.mark.parametrize("tolerance", [np.nan, -1e-9])
+def test_a_tolerance_that_is_none_is_refused(tolerance: float) -> None:
+    with pytest.raises(ContractError, match=r"the tolerance is .*, expected a number from 0 on"):
+        accept([0.5], 0.3, tolerance=tolerance)

@@ -1,5 +1,7 @@
 """One rule under every metric: the same documents, whatever their scores are called."""
 
+from dataclasses import replace
+
 import hypothesis.strategies as st
 import numpy as np
 import numpy.typing as npt
@@ -143,12 +145,26 @@ def test_a_conversion_that_would_make_scores_equal_is_refused() -> None:
         convert_scores([40.0, 41.0, 0.0], logit, sigmoid)
     with pytest.raises(ContractError, match="50 has no equal as sigmoid of reranker_logit: the transform saturates"):
         convert(50.0, logit, sigmoid)
+    dot = ScoreContract("negative_inner_product", normalisation="none")
+    with pytest.raises(ContractError, match=r"2 of 3 scores have no equal as exp\(-d\) .*leave the range of numbers"):
+        convert_scores([-1000.0, -2000.0, 1.0], dot, replace(dot, score_transform="exp(-d)"))
+
+
+def test_a_threshold_a_hair_beyond_the_best_score_has_no_distance() -> None:
+    for metric in ("l2", "squared_l2", "cosine_distance"):
+        with pytest.raises(
+            ContractError, match=rf"1\.0000001 has no equal as {metric}: it would be -.*, outside \[0, "
+        ):
+            convert(1.0000001, ScoreContract(), ScoreContract(metric))
+    assert convert(1.0000001, ScoreContract(), ScoreContract("inner_product")).value == 1.0000001
 
 
 def test_missing_scores_stay_missing_and_zero_stays_a_score() -> None:
     found = convert_scores([0.0, np.nan, 1.0, np.inf], ScoreContract("cosine_distance"), ScoreContract())
     assert found[[0, 2]].tolist() == [1.0, 0.0]
     assert np.isnan(found[[1, 3]]).all()
+    assert np.isnan(convert_scores([np.inf, np.inf, -np.inf, -np.inf], ScoreContract(), ScoreContract("l2"))).all()
+    assert convert_scores([], ScoreContract(), ScoreContract("l2")).tolist() == []
 
 
 def test_c01_c02_thresholds_as_the_cases_state_them() -> None:
@@ -165,7 +181,7 @@ def test_c01_c02_thresholds_as_the_cases_state_them() -> None:
 def test_c04_the_operators_inner_product_is_negative() -> None:
     found = convert(0.7, ScoreContract("inner_product"), ScoreContract("negative_inner_product"))
     assert (found.comparison, found.value) == ("<=", -0.7)
-    assert found.snippet == "WHERE vector_norm(embedding) > 0 AND embedding <#> $1 <= -0.7"
+    assert found.snippet == "WHERE vector_norm(embedding::vector) > 0 AND embedding <#> $1 <= -0.7"
     assert ScoreContract("negative_inner_product").accept([0.800000011920929], 0.7).tolist() == [True]
 
 
@@ -236,8 +252,10 @@ def test_c23_c26_thresholds_of_zero_and_percentages() -> None:
     assert convert(0.0, ScoreContract(), ScoreContract("squared_l2")).value == 2.0
     with pytest.raises(ContractError, match=r"threshold 78 is outside \[-1, 1\].*Did you mean 0\.78\?"):
         convert(78, ScoreContract(), ScoreContract("l2"))
-    with pytest.raises(ContractError, match=r"threshold 4\.5 is outside \[0, 4\] for squared_l2"):
+    with pytest.raises(ContractError, match=r"threshold 4\.5 is outside \[0, 4\] for squared_l2 of unit vectors\.$"):
         convert(4.5, ScoreContract("squared_l2"), ScoreContract())
+    with pytest.raises(ContractError, match=r"threshold 2\.5 is outside \[0, 2\] for cosine_distance\.$"):
+        convert(2.5, ScoreContract("cosine_distance"), ScoreContract())
     with pytest.raises(ContractError, match=r"threshold -1 is outside \[0, inf\] for l2"):
         convert(-1.0, ScoreContract("l2", normalisation="none"), ScoreContract("squared_l2", normalisation="none"))
     for broken in (np.nan, np.inf):
@@ -312,7 +330,7 @@ def test_the_snippet_compares_with_the_unrounded_value_and_guards_a_cosine(new: 
     found = convert(0.8, ScoreContract(), new)
     assert f"{found.comparison} {found.value!r}" in found.snippet
     in_sql = new.score_transform == "none" and new.metric != "squared_l2"
-    assert ("WHERE vector_norm(embedding) > 0 AND" in found.snippet) == in_sql
+    assert ("WHERE vector_norm(embedding::vector) > 0 AND" in found.snippet) == in_sql
 
 
 def test_a_contract_that_cannot_be_is_refused_with_all_that_is_wrong() -> None:

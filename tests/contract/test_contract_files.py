@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 
 from calibration.contract import METRICS, ContractFile, ScoreContract, contract_schema, read_contract, write_contract
@@ -208,7 +209,23 @@ def test_a_file_is_put_in_place_whole(tmp_path: Path) -> None:
 def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
     path = write_contract(ContractFile(ScoreContract(), 0.8), tmp_path / "contract.json")
     before = path.read_bytes()
-    with pytest.raises(TypeError):
-        write_contract(ContractFile(ScoreContract(), 0.8, source={"path": Path("x")}), path)
+    for source in ({"path": Path("x")}, {"limit": float("nan")}, {"name": "\ud800"}):
+        with pytest.raises(ContractError, match="cannot be written"):
+            write_contract(ContractFile(ScoreContract(), 0.8, source=source), path)
     assert path.read_bytes() == before
     assert [item.name for item in tmp_path.iterdir()] == ["contract.json"]
+
+
+def test_numbers_of_numpy_are_written_like_any_other(tmp_path: Path) -> None:
+    contract = ScoreContract(threshold_inclusive=np.bool_(False), tolerance=np.float32(0.25))  # type: ignore[arg-type]
+    file = ContractFile(contract, np.float32(0.5))  # type: ignore[arg-type]
+    found = read_contract(write_contract(file, tmp_path / "contract.json"))
+    assert (found.threshold, found.contract.tolerance, found.contract.threshold_inclusive) == (0.5, 0.25, False)
+    assert found.contract == contract
+
+
+def test_a_number_of_thousands_of_digits_is_refused_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "contract.json"
+    path.write_text('{"schema_version": 1, "threshold": ' + "9" * 5000 + "}", encoding="utf-8")
+    with pytest.raises(ContractError, match=r"contract\.json: holds a whole number of thousands of digits"):
+        read_contract(path)

@@ -67,6 +67,8 @@ def test_c26_a_percentage_is_no_floor() -> None:
     with pytest.raises(ContractError, match=r"floor 78 is outside \[-1, 1\].*Did you mean 0\.78\?"):
         check_floor_in_range(78, ScoreContract())
     check_floor_in_range(78, ScoreContract("score"))
+    with pytest.raises(ContractError, match=r"floor 1\.5 is outside \[-1, 1\] for cosine similarity\.$"):
+        check_floor_in_range(1.5, ScoreContract())
     with pytest.raises(ContractError, match="not a finite number"):
         check_floor_in_range(float("nan"), ScoreContract())
 
@@ -112,3 +114,13 @@ def test_zero_and_missing_stay_apart() -> None:
 def test_the_contract_as_json_names_direction_and_scale() -> None:
     said = ScoreContract("negative_inner_product", embedding_version="m1").to_dict()
     assert (said["higher_is_better"], said["scale"], said["embedding_version"]) == (False, "cosine similarity", "m1")
+
+
+def test_a_floor_typed_as_a_distance_is_found_where_distances_are_negated() -> None:
+    for metric in ("l2", "squared_l2"):
+        contract = ScoreContract(metric, normalisation="none")
+        with pytest.raises(ContractError, match=rf"floor 0\.5 is above 0, .* negated {metric} can be.*-0\.5"):
+            check_floor_in_range(0.5, contract)
+        check_floor_in_range(-0.5, contract)
+        check_floor_in_range(0.0, contract)
+    check_floor_in_range(5.0, ScoreContract("negative_inner_product", normalisation="none"))

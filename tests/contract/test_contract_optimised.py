@@ -10,7 +10,7 @@ import numpy as np
 from calibration.contract import (
     ContractFile, Refusal, ScoreContract, convert, convert_scores, read_contract, write_contract,
 )
-from calibration.errors import ContractError
+from calibration.errors import ContractError, ParameterError
 from calibration.testing import assert_same_accepted, assert_same_ranking
 
 assert False, "assert statements are on"
@@ -55,6 +55,9 @@ refused(ContractError, lambda: convert(float("nan"), old, squared))
 refused(ContractError, lambda: ScoreContract("euclidean_score"))
 refused(ContractError, lambda: old.similarity([1.02]))
 refused(ContractError, lambda: old.accept([0.5], float("nan")))
+refused(ParameterError, lambda: assert_same_accepted({"q": {"A": .9}}, old, .8, {"q": {"A": .9}}, old, .8, top_k=0))
+refused(AssertionError, lambda: assert_same_accepted({"q": {"A": None}}, old, .8, {"q": {"A": None}}, old, .8))
+refused(ContractError, lambda: convert(1.0000001, old, ScoreContract("l2")))
 path = write_contract(ContractFile(squared, 0.4), sys.argv[1])
 floor = read_contract(path).floor
 print(json.dumps({"same": same, "floor": floor, "said": said}))
@@ -70,6 +73,9 @@ EXPECTED = [
     "unknown metric 'euclidean_score'",
     "1 of 1 values lie outside [-1, 1]",
     "the floor is NaN",
+    "top_k is 0, expected",
+    "no document has a score on the old side",
+    "1.0000001 has no equal as l2",
 ]
 
 

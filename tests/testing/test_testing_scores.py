@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from calibration.contract import ScoreContract
-from calibration.errors import ContractError
+from calibration.errors import ContractError, ParameterError
 from calibration.testing import assert_same_accepted, assert_same_ranking
 
 COSINE, SQUARED = ScoreContract(), ScoreContract("squared_l2")
@@ -136,3 +136,29 @@ def test_a_turned_pair_is_found_exactly_when_there_is_one(data: st.DataObject, f
             assert_same_ranking(sides[0], contract, sides[1], contract)
     else:
         assert_same_ranking(sides[0], contract, sides[1], contract)
+
+
+@pytest.mark.parametrize("top_k", [0, -1, 1.5])
+def test_a_limit_that_lets_nothing_through_would_pass_anything(top_k: int) -> None:
+    with pytest.raises(ParameterError, match=r"top_k is .*, expected a whole number from 1 on"):
+        assert_same_accepted(OLD, COSINE, 0.8, NEW, SQUARED, 0.8, top_k=top_k)
+
+
+@pytest.mark.parametrize("nothing", [{"q": {}}, {"q": {"A": None, "B": float("nan")}}])
+def test_where_nothing_has_a_score_nothing_was_compared(nothing: dict[str, dict[str, float | None]]) -> None:
+    rejected = {"q": {"A": 0.5, "B": 0.4}}
+    for old, new, side in ((nothing, nothing, "old"), (nothing, rejected, "old"), (rejected, nothing, "new")):
+        with pytest.raises(AssertionError, match=f"no document has a score on the {side} side"):
+            assert_same_accepted(old, COSINE, 0.8, new, COSINE, 0.8)
+    with pytest.raises(AssertionError, match="no document has a score on the old side"):
+        assert_same_ranking(nothing, COSINE, nothing, COSINE)
+
+
+def test_ids_of_another_type_are_other_ids() -> None:
+    numbers, texts = {"q": {1: 0.9}}, {"q": {"1": 0.9}}
+    with pytest.raises(AssertionError, match=r"document '1': accepted on the new side only, absent(.|\n)*document 1: "):
+        assert_same_accepted(numbers, COSINE, 0.8, texts, COSINE, 0.8)  # type: ignore[arg-type]
+    with pytest.raises(AssertionError, match="scored on one side only: '1', 1"):
+        assert_same_ranking(numbers, COSINE, texts, COSINE)  # type: ignore[arg-type]
+    with pytest.raises(AssertionError, match="2 queries are on one side only: '1', 1"):
+        assert_same_ranking({1: {"A": 0.9}}, COSINE, {"1": {"A": 0.9}}, COSINE)  # type: ignore[dict-item]
