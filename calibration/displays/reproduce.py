@@ -17,7 +17,7 @@ from .texts import shorten, without_passwords
 
 _SECRET = re.compile(r"passw(or)?d|secret|token|api_?key|credential", re.IGNORECASE)
 _SOCKET = re.compile(r"\bhost=(?:/\S+|'/[^']*')")
-_SKIPPED = ("date", "parameters", "ceiling")
+_SKIPPED = ("date", "parameters", "ceiling", "search_plan")
 _MANY = 24
 """Entries of a fact beyond which only their number is shown."""
 

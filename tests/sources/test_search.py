@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from calibration.contract import ScoreContract, convert, metric_named, read_contract
 from calibration.errors import ContractError, ParameterError, StoreError
 from calibration.sources.search import Queries
-from calibration.studies.migrate_open import open_searcher
+from calibration.studies.migrate.source import open_searcher
 
 pytestmark = pytest.mark.server
 every = pytest.mark.parametrize("backend", BACKENDS)

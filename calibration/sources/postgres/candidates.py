@@ -7,19 +7,38 @@ from typing import Any
 import numpy as np
 from psycopg import sql
 
-from ...errors import StoreError
 from ...scores.similarity import score_block
 from ..base import Floats32, Floats64, Preflight, check_queries, needs_direction
 from ..search import Candidates, Queries, ScoredBlock, best_first, needed_vectors
 from .catalog import SCORES, Target, resolve
 from .connect import Connection, explained, set_local, snapshot
+from .division import export_snapshot
 from .operators import distance, pair_query, search_query
-from .preflight import EXACT_INDEX_KINDS, EXACT_SETTINGS, index_names, measure, node_types, plan_of, prove_exact
+from .preflight import EXACT_SETTINGS, node_types, plan_of, prove_exact
 from .pull import PostgresSource
+from .searchplan import plan_of_search, prove_used, refuse_index, vector_indexes
 from .settings import IndexUse
 
 SHOWN = ("hnsw.ef_search", "hnsw.iterative_scan", "hnsw.max_scan_tuples", "ivfflat.probes", "ivfflat.iterative_scan")
 PAIRS = 50_000
+
+
+class _Source(PostgresSource):
+    """The table, seen by the shared snapshot while there is one."""
+
+    shared: str | None = None
+    frozen_facts: Preflight | None = None
+
+    @contextmanager
+    def _opened(self, action: str, shared: str | None = None) -> Iterator[tuple[Connection, Target]]:
+        with super()._opened(action, self.shared if shared is None else shared) as opened:
+            yield opened
+
+    def _measured(self, connection: Connection, target: Target) -> Preflight:
+        # what one snapshot holds is measured once
+        facts = super()._measured(connection, target) if self.frozen_facts is None else self.frozen_facts
+        self.frozen_facts = None if self.shared is None else facts
+        return facts
 
 
 class PostgresSearcher:
@@ -48,7 +67,7 @@ class PostgresSearcher:
         index: IndexUse | None = None,
         statement_timeout: float = 600.0,
     ) -> None:
-        self._source = PostgresSource(
+        self._source = _Source(
             conninfo,
             table,
             id_column=id_column,
@@ -78,11 +97,28 @@ class PostgresSearcher:
         """Whether the user's filter is on every query."""
         return self._source.names.where is not None
 
+    @property
+    def reach(self) -> int | None:
+        """`ef_search` of a scan that is not iterated: HNSW hands no more to the filter."""
+        settings = self._facts.get("index", {}).get("settings", {})
+        if settings.get("hnsw.iterative_scan", "off") != "off" or "hnsw.ef_search" not in settings:
+            return None
+        return int(settings["hnsw.ef_search"])
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Share one snapshot: facts, pull, search and pairs see the same rows, whoever writes meanwhile."""
+        conninfo, service, timeout = self._address
+        with snapshot(conninfo, service, statement_timeout=timeout) as connection:
+            self._source.shared = export_snapshot(connection)
+            try:
+                yield
+            finally:
+                self._source.shared = self._source.frozen_facts = None
+
     def preflight(self) -> Preflight:
         """Measure the facts, without scoring anything."""
-        with self._opened("measure") as (connection, target):
-            set_local(connection, EXACT_SETTINGS)
-            return measure(connection, target, self.metric, None)
+        return self._source.preflight()
 
     def all_scores(self, queries: Queries) -> Iterator[ScoredBlock]:
         """Yield the whole corpus with its scores: one proven pass over the vectors and a matrix product."""
@@ -126,11 +162,14 @@ class PostgresSearcher:
             self._check(target, vectors)
             query = search_query(target, self.metric, k)
             self._prepare(connection, target, query, queries.texts[0])
-            for text in queries.texts:
-                rows = connection.execute(query, (text, text), prepare=True).fetchall()
-                usable = [row for row in rows if row[1] is not None]
-                values = np.array([row[1] for row in usable], dtype=np.float64)
-                names, values = best_first([row[0] for row in usable], values, self.metric)
+            with connection.pipeline():  # one query after the other, without waiting for each answer's way back
+                cursors = [connection.execute(query, (text, text), prepare=True) for text in queries.texts]
+            for cursor in cursors:
+                rows = cursor.fetchall()
+                usable = [row for row in rows if row[1] is not None and row[1] == row[1]]  # NaN: a zero vector
+                names, values = [row[0] for row in usable], np.array([row[1] for row in usable], dtype=np.float64)
+                if self._use is None:  # equal scores come in any order; an index's own order is part of its answer
+                    names, values = best_first(names, values, self.metric)
                 ids.append(names)
                 scores.append(values)
         return Candidates(ids, scores)
@@ -172,12 +211,12 @@ class PostgresSearcher:
             set_local(connection, EXACT_SETTINGS)
             whole = target.select(target.id) + sql.SQL(" ORDER BY ") + distance(target, self.metric)
             prove_exact(connection, plan_of(connection, whole, (text,)))
-            _refuse_index(connection, _plan(connection, query, text))
+            refuse_index(connection, plan_of_search(connection, query, text))
             return
         in_force = set_local(connection, dict(self._use.settings))
-        plan = _plan(connection, query, text)
-        used = _vector_indexes(connection, plan)
-        self._prove_used(target, plan, used)
+        plan = plan_of_search(connection, query, text)
+        used = vector_indexes(connection, plan)
+        prove_used(target, self.metric, self._use, plan, used)
         shown = connection.execute(
             "SELECT name, current_setting(name, true) FROM unnest(%s::text[]) AS name", (list(SHOWN),)
         ).fetchall()
@@ -193,26 +232,6 @@ class PostgresSearcher:
             "plan": node_types(plan),
         }
 
-    def _prove_used(self, target: Target, plan: dict[str, Any], used: list[tuple[str, str]]) -> None:
-        wanted = self._use or IndexUse()
-        fits = [
-            (name, kind)
-            for name, kind in used
-            if (wanted.name is None or name == wanted.name) and (wanted.kind is None or kind == wanted.kind)
-        ]
-        if fits:
-            return
-        there = [index.name for index in target.indexes if index.kind not in EXACT_INDEX_KINDS]
-        ran = node_types(plan)[-1] + "".join(f" on {name} ({kind})" for name, kind in used)
-        expected = wanted.name or (f"index {' or '.join(there)}" if there else f"{wanted.kind or 'vector'} index")
-        raise StoreError(
-            f"approximate side ran as {ran}, {expected} not used - comparison means nothing. "
-            + ("The table has no vector index. " if not there else "")
-            + f"An index serves ORDER BY column {SCORES[self.metric][0]} vector LIMIT k with an operator class of the "
-            'same metric, on a table large enough for the planner; if the application too runs exactly, say "index": '
-            "null."
-        )
-
     def _check(self, target: Target, vectors: Floats32) -> None:
         check_queries(vectors, vectors.shape[-1], self.metric, f"column {target.names.vector_column}")
 
@@ -226,32 +245,9 @@ class PostgresSearcher:
     def _opened(self, action: str) -> Iterator[tuple[Connection, Target]]:
         conninfo, service, timeout = self._address
         with (
-            snapshot(conninfo, service, statement_timeout=timeout) as connection,
+            snapshot(conninfo, service, statement_timeout=timeout, shared=self._source.shared) as connection,
             explained(f"{action} {self._source.names.table}"),
         ):
             target = resolve(connection, self._source.names, self.metric)
             self._column_type = target.column_type
             yield connection, target
-
-
-def _plan(connection: Connection, query: sql.Composed, text: str) -> dict[str, Any]:
-    row = connection.execute(sql.SQL("EXPLAIN (FORMAT JSON) ") + query, (text, text)).fetchone()
-    plan: dict[str, Any] = row[0][0]["Plan"] if row is not None else {}
-    return plan
-
-
-def _vector_indexes(connection: Connection, plan: dict[str, Any]) -> list[tuple[str, str]]:
-    """Indexes of a plan that may miss rows, with their kinds."""
-    rows = connection.execute(
-        "SELECT DISTINCT c.relname, am.amname FROM pg_class c JOIN pg_am am ON am.oid = c.relam"
-        " WHERE c.relkind IN ('i', 'I') AND c.relname = ANY(%s) AND NOT am.amname = ANY(%s) ORDER BY 1",
-        (index_names(plan), list(EXACT_INDEX_KINDS)),
-    ).fetchall()
-    return [(str(name), str(kind)) for name, kind in rows]
-
-
-def _refuse_index(connection: Connection, plan: dict[str, Any]) -> None:
-    used = _vector_indexes(connection, plan)
-    if used:
-        shown = ", ".join(f"{name} ({kind})" for name, kind in used)
-        raise StoreError(f"exact side ran as {' > '.join(node_types(plan))} on {shown}: it is not exact.")
