@@ -15,8 +15,8 @@ import pytest
 if TYPE_CHECKING:
     from .labels import Labels
     from .params import RunParams
-    from .studies.baseline import Baseline
-    from .studies.check import Check
+    from .studies.check.baseline import Baseline
+    from .studies.check.study import Check
 
 BASELINE, CONFIG = "calibration_baseline", "calibration_config"
 
@@ -39,6 +39,9 @@ class MustQuery:
     @property
     def text(self) -> str:
         """What to ask, from today's labels."""
+        __tracebackhide__ = True
+        if self.query_id not in self._world.texts:
+            raise AssertionError(f"query {self.query_id} must {self.must}, and is not among today's labels")
         return self._world.texts[self.query_id]
 
     @property
@@ -51,10 +54,14 @@ class MustQuery:
 
         Raises
         ------
+        TypeError
+            One id, or one text, where a collection of ids belongs.
         AssertionError
             It must hit and no relevant passage is among them, or it must be refused and some passage is.
         """
         __tracebackhide__ = True
+        if isinstance(accepted, str | bytes):
+            raise TypeError(f"accepted is {accepted!r}, expected the ids of all accepted passages, such as a list")
         ids = [str(doc) for doc in accepted]
         if self.must == "refuse" and ids:
             raise AssertionError(f"query {self.query_id} must be refused, and {_counted(ids)} came back: {_some(ids)}")
@@ -77,7 +84,7 @@ class _World:
 
     @cached_property
     def baseline(self) -> "Baseline":
-        from .studies.baseline import read_baseline
+        from .studies.check.baseline import read_baseline
 
         return read_baseline(self._path)
 
@@ -105,7 +112,7 @@ class _World:
 
     @cached_property
     def check(self) -> "Check":
-        from .studies.check import check_baseline
+        from .studies.check.study import check_baseline
 
         return check_baseline(self.baseline, self.params)
 

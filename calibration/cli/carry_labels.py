@@ -1,5 +1,6 @@
 """`calibrate carry-labels`: judgements of old passages on a corpus that was cut anew."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,21 +70,24 @@ def _write(found: "Carried", out: Path) -> None:
 
     labels, review = found.labels, found.to_review()
     out.mkdir(parents=True, exist_ok=True)
-    write_text(out / QUERIES, "".join(dumps(row, indent=None) + "\n" for row in labels.queries.to_dict("records")))
-    write_text(out / QRELS, labels.qrels.to_csv(sep="\t", index=False, lineterminator="\n"))
     columns = review[["query_id", "doc_id", "relevance", "fate"]].assign(
         carried_to=review["carried_to"].map(" ".join), review=review["review"], answer=""
     )
     write_text(out / REVIEW, columns.to_csv(sep="\t", index=False, lineterminator="\n"))
     write_text(out / FATES, dumps(found.to_dict()) + "\n")
+    # labels last: what a killed process leaves is no folder of labels
+    stated = [row[row.notna()].to_dict() for _, row in labels.queries.iterrows()]
+    write_text(out / QUERIES, "".join(dumps(row, indent=None) + "\n" for row in stated))
+    write_text(out / QRELS, labels.qrels.to_csv(sep="\t", index=False, lineterminator="\n"))
 
 
 def _next(found: "Carried", out: Path, new_corpus: Path, rel_level: int | None) -> str:
     lines = [f"wrote {out / QUERIES}, {QRELS}, {FATES} and {REVIEW}"]
     if len(found.to_review()):
         lines.append(f"To settle them, write the answering words into {out / REVIEW} and give it as --answers.")
-    level = "" if rel_level is None else f" --rel-level {rel_level}"
-    lines.append(f"Calibrate on them: calibrate run --labels {out} --corpus {new_corpus}{level}")
+    level = [] if rel_level is None else ["--rel-level", str(rel_level)]
+    command = shlex.join(["calibrate", "run", "--labels", str(out), "--corpus", str(new_corpus), *level])
+    lines.append(f"Calibrate on them: {command}")
     return "\n".join(lines)
 
 

@@ -1,5 +1,6 @@
 """`calibrate check`: the gate against a committed recommendation."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,8 @@ from .errors import REGRESSION
 
 if TYPE_CHECKING:
     from ..params import RunParams
-    from ..studies.baseline import Baseline
-    from ..studies.check import Check
+    from ..studies.check.baseline import Baseline
+    from ..studies.check.study import Check
 
 Tolerance = Annotated[
     float | None,
@@ -57,17 +58,22 @@ def check(
         "labels": labels, "scores": scores, "vectors": vectors, "dsn": dsn, "service": service, "table": table,
         "where": where, "base_url": base_url,
     }  # fmt: skip
-    from ..result import write_text
-    from ..studies.baseline import read_baseline
-    from ..studies.check import check_baseline
+    from ..studies.check.baseline import read_baseline
     from .live import live_parameters
     from .progress import Bars
 
+    files = {"--junit": junit, "--markdown": markdown}
+    if accept:
+        _refuse_beside_accept({**files, "--tolerance": tolerance})
+    _clear(files, baseline)
     found = read_baseline(baseline)
     params = live_parameters(found, given, model, config, settings or ())
     if accept:
-        typer.echo(_accept(found, params))
+        typer.echo(_accept(found, params, as_json=as_json))
         return
+    from ..result import write_text
+    from ..studies.check.study import check_baseline
+
     result = check_baseline(found, params, tolerance=tolerance, report=Bars())
     from ..result.check_document import check_document, check_junit
     from ..result.check_words import check_markdown, check_text
@@ -86,14 +92,40 @@ def _leave(result: "Check") -> None:
         raise typer.Exit(REGRESSION)
 
 
-def _accept(found: "Baseline", params: "RunParams") -> str:
-    from ..result.accept import accept_baseline
+def _refuse_beside_accept(options: Mapping[str, object]) -> None:
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise typer.BadParameter(f"--accept compares nothing; leave out {' and '.join(given)}")
+
+
+def _clear(files: Mapping[str, Path | None], baseline: Path) -> None:
+    """Take away what an earlier check wrote: where this one cannot be made, the old result must not stand for it."""
+    from ..studies.check.baseline import MANIFEST, QUERIES, RECOMMENDATION
+
+    folder = baseline if baseline.is_dir() else baseline.parent
+    own = {path.resolve() for path in (baseline, *(folder / name for name in (RECOMMENDATION, QUERIES, MANIFEST)))}
+    targets = {name: path for name, path in files.items() if path is not None}
+    for name, path in targets.items():
+        if path.resolve() in own:
+            raise typer.BadParameter(f"{name} {path} is a file of the baseline; name another")
+    if len({path.resolve() for path in targets.values()}) < len(targets):
+        raise typer.BadParameter("--junit and --markdown name one file; name two")
+    for path in targets.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+
+
+def _accept(found: "Baseline", params: "RunParams", *, as_json: bool) -> str:
+    from ..result.accept import accept_baseline, written
+    from ..result.files import dumps
     from .progress import Bars
 
     document: dict[str, Any] = accept_baseline(found, params, Bars())
+    if as_json:
+        return dumps(document)
     floors = ["no floor" if one["floor"] is None else f"floor {one['floor']!r}" for one in (found.document, document)]
     caps = [one["top_k"] for one in (found.document, document)]
     return (
         f"{found.path}: {floors[0]}, top-K {caps[0]} -> {floors[1]}, top-K {caps[1]}\n"
-        f"accepted as the new baseline: commit {found.path.name} and queries.jsonl"
+        f"accepted as the new baseline: commit {', '.join(written(found))}"
     )

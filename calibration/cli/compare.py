@@ -34,6 +34,8 @@ def compare(
 
 
 def _text(done: "PageRun") -> str:
+    from ..result.check_words import plain_line
+
     document = done.document
     lines = [_run("old", document["old"]), _run("new", document["new"]), ""]
     lines += [f"{change['consequence']:<8} {change['part']}: {change['words']}" for change in document["changes"]]
@@ -42,9 +44,14 @@ def _text(done: "PageRun") -> str:
         kept = carried["hit_rate"]
         lines.append(f"old floor on the new scores: answers kept {_of(kept['before'])} -> {_of(kept['now'])}")
     lines += [f"worse    {words}" for words in document["worse"]]
+    broken = [must for must in document["must"] if must["broken"]]
+    lines += [f"worse    query {must['query_id']} must {must['must']}: {must['words']}" for must in broken]
     if document["verdict"]:
         lines.append(f"worse    {document['verdict']}")
-    return "\n".join([*lines, "", f"{done.page}{'  (unchanged)' if done.skipped else ''}"])
+    if document["ceiling"] is not None and document["ceiling"]["warned"]:
+        lines.append(f"warning  {document['ceiling']['words']}")
+    lines += ["", f"{done.page}{'  (unchanged)' if done.skipped else ''}"]
+    return "\n".join(plain_line(line) for line in lines)
 
 
 def _run(name: str, one: dict[str, Any]) -> str:

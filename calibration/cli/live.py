@@ -9,7 +9,7 @@ from .config import CONFIG, DSN, run_parameters, setting
 
 if TYPE_CHECKING:
     from ..params import RunParams
-    from ..studies.baseline import Baseline
+    from ..studies.check.baseline import Baseline
 
 
 def live_parameters(
@@ -66,8 +66,8 @@ def _refuse_unknown(baseline: "Baseline", config: Path | None, said: Sequence[st
 
 def _named(baseline: "Baseline") -> str | None:
     """Model of the baseline; None where its vectors or scores came without one."""
-    details = baseline.document["fingerprint"].get("details", {}).get("model")
-    return None if details is not None and details["name"] is None else baseline.document["model"]
+    details = (baseline.document["fingerprint"].get("details") or {}).get("model")
+    return None if details and details.get("name") is None else baseline.document["model"]
 
 
 def _without_config(values: Mapping[str, Any]) -> "RunParams":

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 from markupsafe import Markup
 
-from ..studies.staleness import Change
+from ..studies.check.staleness import Change
 from .base import TableDisplay
 from .tables import table_html
 from .texts import counted

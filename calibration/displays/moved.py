@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pandas as pd
 from markupsafe import Markup
 
-from ..studies.drift import RateChange
-from ..studies.runs_compared import RunsCompared
+from ..studies.check.drift import RateChange
+from ..studies.check.runs import RunsCompared
 from .base import TableDisplay
 from .tables import Cell, table_html
 from .texts import counted, exact, interval, listing, out_of, percent

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..studies.runs_compared import RunsCompared
+from ..studies.check.runs import RunsCompared
 from .base import FigureDisplay
 from .palette import COLOUR
 from .texts import short
@@ -53,9 +53,11 @@ class BandShiftDisplay(FigureDisplay):
             if agreed.tau is None
             else f" Kendall's tau over the {agreed.pairs:,} judged pairs that both scored is {short(agreed.tau)}."
         )
+        rise = self.compared.ceiling
+        warned = f" {rise.words}" if rise is not None and rise.warned else ""
         return (
             f"Medians: {', '.join(parts) or 'nothing was scored'}. Floor: {floors[0]} before, {floors[1]} now. Bars "
-            f"span the middle 90% of each band, the tick is the median.{order}"
+            f"span the middle 90% of each band, the tick is the median.{order}{warned}"
         )
 
     @property

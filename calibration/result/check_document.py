@@ -4,8 +4,8 @@ from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree
 
-from ..studies.check import Check
-from ..studies.drift import RateChange
+from ..studies.check.drift import RateChange
+from ..studies.check.study import Check
 from .document import strip_nan
 
 SUITE = "calibrate check"
@@ -20,6 +20,7 @@ def check_document(check: Check) -> dict[str, Any]:
             "stale": check.stale,
             "regression": check.regressed,
             "failures": check.failures,
+            "warnings": check.warnings,
             "baseline": str(check.baseline.path),
             "model": check.model,
             "floor": check.floor,
@@ -104,4 +105,8 @@ def _whole(check: Check) -> list[Case]:
 
 def _plain(text: str) -> str:
     """Leave out what XML cannot hold."""
-    return "".join(c if c in "\t\n\r" or (c >= " " and not 0xD800 <= ord(c) <= 0xDFFF) else "\ufffd" for c in text)
+    return "".join(c if c in "\t\n\r" or (c >= " " and not _no_character(ord(c))) else "\ufffd" for c in text)
+
+
+def _no_character(code: int) -> bool:
+    return 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from ..choose import Rate
-from ..studies.check import Check
-from ..studies.drift import AcceptedChange, RateChange
+from ..studies.check.drift import AcceptedChange, RateChange
+from ..studies.check.study import Check
 
 SHOWN = 12
 """Queries listed of each sort; the rest are counted."""
@@ -15,7 +15,7 @@ MARKS = {"stale": "STALE", "recheck": "recheck", "fine": "fine"}
 def check_text(check: Check) -> str:
     """Write a check as a diff for a terminal."""
     parts = (_head(check), _changes(check), _rates(check), _musts(check), _sets(check), _end(check))
-    return "\n".join(_line(line) for part in parts for line in part)
+    return "\n".join(plain_line(line) for part in parts for line in part)
 
 
 def check_markdown(check: Check) -> str:
@@ -25,7 +25,7 @@ def check_markdown(check: Check) -> str:
     lines += [f"{_md(_model(check))}, {floor}, top-K {check.top_k}, {check.n_queries:,} frozen queries.", ""]
     lines += [f"- **{MARKS[change.consequence]}** ({change.part}): {_md(change.words)}" for change in check.changes]
     lines += [f"- **FAILED**: {_md(reason)}" for reason in check.failures]
-    lines += [f"- **warning**: {_md(words)}" for words in _warnings(check)]
+    lines += [f"- **warning**: {_md(words)}" for words in check.warnings]
     if check.rates:
         lines += ["", "| | before | now | worse | better | p | |", "| --- | --- | --- | ---: | ---: | ---: | --- |"]
         lines += [_md_row(rate) for rate in check.rates if rate.before.denominator or rate.failed]
@@ -38,10 +38,10 @@ def check_markdown(check: Check) -> str:
         ]
         lines += [line.strip().replace("```", "'''") for line in _set_lines(check)]
         lines += ["```", "", "</details>"]
-    return "\n".join(_line(line) for line in lines) + "\n"
+    return "\n".join(plain_line(line) for line in lines) + "\n"
 
 
-def _line(text: str) -> str:
+def plain_line(text: str) -> str:
     """Keep foreign ids on one line and out of the terminal's control."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)
 
@@ -117,21 +117,10 @@ def _set(change: AcceptedChange) -> str:
     return f"{change.query_id}: " + " ".join(marks[:SHOWN_DOCS]) + (f" … and {rest} more" if rest > 0 else "")
 
 
-def _warnings(check: Check) -> Iterator[str]:
-    if check.ceiling is not None and check.ceiling.warned:
-        yield check.ceiling.words
-    if check.missing:
-        yield (
-            f"{len(check.missing)} frozen queries were not asked: they are not among today's labels or probes "
-            f"({', '.join(check.missing[:5])}{', …' if len(check.missing) > 5 else ''})."
-        )
-
-
 def _end(check: Check) -> Iterator[str]:
-    warnings = list(_warnings(check))
-    if warnings:
+    if check.warnings:
         yield ""
-        yield from (f"warning   {words}" for words in warnings)
+        yield from (f"warning   {words}" for words in check.warnings)
     yield ""
     if check.verdict:
         yield f"FAILED    {check.verdict}"

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..studies.check.baseline import QUERIES, RECOMMENDATION, SCORES
 from ..studies.compare import Comparison, comparison_document
 from ..studies.model import Calibration
 from .document import queries_records, recommendation_document, scores_frame, strip_nan
 
-RECOMMENDATION, QUERIES, SCORES = "recommendation.json", "queries.jsonl", "scores.parquet"
 COMPARISON = "comparison.json"
 
 

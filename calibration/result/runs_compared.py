@@ -4,8 +4,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..studies.baseline import Baseline
-from ..studies.runs_compared import RunsCompared
+from ..studies.check.baseline import Baseline
+from ..studies.check.runs import RunsCompared
 from .check_document import rate_document
 from .document import strip_nan
 from .files import dumps, write_text

@@ -3,9 +3,8 @@
 import shlex
 from pathlib import Path
 
-from ..studies.baseline import QUERIES, read_baseline
+from ..studies.check.baseline import QUERIES, SCORES, read_baseline
 from ..studies.progress import SILENT, Reporter
-from ..studies.runs_compared import SCORES
 from .folder import file_hash
 from .page import Page, PageRun, run_page
 
@@ -20,7 +19,7 @@ def compare_page(
     Raises
     ------
     ParameterError, NotebookError
-        See `studies.runs_compared.compare_runs` and `runs.page.run_page`.
+        See `studies.check.runs.compare_runs` and `runs.page.run_page`.
     """
     files = []
     for one in (old, new):

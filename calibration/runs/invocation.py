@@ -11,6 +11,7 @@ from ..params import HOW_ONLY, RunParams
 from ..resources import bundled
 from ..result import write_text
 from ..studies.calibrate import check, forget, pull
+from ..studies.check.baseline import MANIFEST, QUERIES, RECOMMENDATION, REPORT, SCORES
 from ..studies.facts import command, public_parameters
 from ..studies.progress import SILENT, Reporter
 from .folder import inputs_hash, publish, read_json, staging, stands, unstaged
@@ -19,9 +20,8 @@ from .page import Page, fill
 from .session import session, timed
 from .values import scalars
 
-REPORT, NOTEBOOK, MANIFEST = "report.html", "notebook.ipynb", "run.json"
-RECOMMENDATION = "recommendation.json"
-FILES = (RECOMMENDATION, "queries.jsonl", "scores.parquet", NOTEBOOK, REPORT)
+NOTEBOOK = "notebook.ipynb"
+FILES = (RECOMMENDATION, QUERIES, SCORES, NOTEBOOK, REPORT)
 COMPARISON = Page("compare_models.ipynb", "comparison", "Embedding models side by side")
 
 

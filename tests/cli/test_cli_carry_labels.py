@@ -80,3 +80,15 @@ def test_every_problem_of_the_new_corpus_is_said_and_nothing_is_written(command:
     assert "new.jsonl line 1: text is empty or blank" in said.err
     assert "new.jsonl lines 1 and 2: document id 'a' more than once" in said.err
     assert not (folder / "carried").exists()
+
+
+def test_what_some_queries_have_and_others_have_not(command: Command, folder: Path) -> None:
+    rows = [{"_id": "q1", "text": "refund", "collection": "shop"}, {"_id": "q2", "text": "parcel", "kind": None}]
+    path = folder / "labels/queries.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    said = command("carry-labels", "new.jsonl", "--labels", "labels", "--out", "a b")
+    assert said.code == 0
+    assert "calibrate run --labels 'a b' --corpus new.jsonl" in said.out
+    written = [json.loads(line) for line in (folder / "a b/queries.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [row.get("collection") for row in written] == ["shop", None]
+    assert "collection" not in written[1]

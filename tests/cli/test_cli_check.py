@@ -138,7 +138,7 @@ def test_a_baseline_changes_only_when_it_is_accepted(project: Path, command: Com
     assert contents(project / "baseline") == before
     said = command("check", "baseline", "--model", "minilm", "--accept")
     assert said.code == 0
-    assert "accepted as the new baseline: commit recommendation.json and queries.jsonl" in said.out
+    assert "accepted as the new baseline: commit recommendation.json, queries.jsonl" in said.out
     assert contents(project / "baseline") != before
     assert json.loads((project / "baseline" / "recommendation.json").read_text(encoding="utf-8"))["model"] == "minilm"
     assert command("check", "baseline").code == 0
@@ -146,6 +146,46 @@ def test_a_baseline_changes_only_when_it_is_accepted(project: Path, command: Com
     said = command("check", "baseline", "--accept")
     assert said.code == 1
     assert "is the folder of a run" in said.err
+
+
+def test_an_accepted_system_is_the_one_that_is_checked_next(project: Path, command: Command) -> None:
+    """A run.json beside the baseline that still named the old model would make the new floor stale at once."""
+    recorded = {"labels": json.loads((project / "calibration.toml").read_text().splitlines()[0].split(" = ")[1])}
+    recorded |= {"rel_level": 1, "languages": ["pl"], "model": "minilm"}
+    (project / "baseline" / "run.json").write_text(json.dumps({"parameters": recorded}), encoding="utf-8")
+    assert command("check", "baseline").code == 3
+    said = command("check", "baseline", "--model", "wordllama", "--set", "miss_cost=3", "--accept", "--json")
+    assert said.code == 0
+    accepted = (project / "baseline" / "recommendation.json").read_text(encoding="utf-8")
+    assert json.loads(said.out) == json.loads(accepted)
+    again = command("check", "baseline")
+    assert (again.code, "unchanged model, corpus, labels, contract, policy" in again.out) == (0, True)
+
+
+def test_accepting_compares_nothing(project: Path, command: Command) -> None:
+    before = contents(project / "baseline")
+    said = command("check", "baseline", "--accept", "--junit", "j.xml", "--tolerance", "0.02")
+    assert said.code == 2
+    assert "leave out --junit and --tolerance" in said.err
+    assert contents(project / "baseline") == before
+
+
+def test_a_check_that_cannot_be_made_leaves_no_older_result(project: Path, command: Command) -> None:
+    for name in ("j.xml", "m.md"):
+        Path(name).write_text("fine", encoding="utf-8")
+    assert command("check", "nowhere", "--junit", "j.xml", "--markdown", "m.md").code == 1
+    assert not Path("j.xml").exists()
+    assert not Path("m.md").exists()
+
+
+@pytest.mark.parametrize("name", ["recommendation.json", "queries.jsonl", "run.json", "../baseline/queries.jsonl"])
+def test_no_result_is_written_over_the_baseline(project: Path, command: Command, name: str) -> None:
+    before = contents(project / "baseline")
+    said = command("check", "baseline", "--markdown", f"baseline/{name}")
+    assert said.code == 2
+    assert "is a file of the baseline" in said.err
+    assert contents(project / "baseline") == before
+    assert command("check", "baseline", "--markdown", "x", "--junit", "x").code == 2
 
 
 def test_a_server_that_answers_with_another_model_under_the_same_name(

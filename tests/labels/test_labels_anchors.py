@@ -161,6 +161,14 @@ def test_overlapping_windows_that_hold_a_substantial_share_take_it() -> None:
     assert one({"p": passage}, windows) == ("split", ("w0", "w10", "w20", "w30", "w40"))
 
 
+def test_a_longer_text_that_begins_alike_gives_way_to_the_passage_itself() -> None:
+    """It holds half of the old wording, goes on quite otherwise, and nothing in it that the two halves do not hold."""
+    words = f"{REFUND} {GIFT}".split()
+    other = f"{HOURS} {PARCEL} {HOURS.upper()} {PARCEL.upper()}"
+    new = {"a": " ".join(words[:25]), "b": " ".join(words[16:]), "else": f"{' '.join(words[:20])} {other}"}
+    assert one({"p": " ".join(words)}, new) == ("split", ("a", "b"))
+
+
 def test_a_header_in_every_passage_attracts_nothing() -> None:
     header = "Kestrel handbook, public edition, all rights reserved, questions to the editors in Gdynia."
     old = {"p": f"{header} {REFUND}", "x": f"{header} {GIFT}", "y": f"{header} {HOURS}"}

@@ -13,10 +13,11 @@ import pytest
 from calibration.choose import proportion
 from calibration.choose.paired import compare_pairs
 from calibration.result import check_document, check_junit, check_markdown, check_text, dumps
-from calibration.studies.baseline import Baseline
-from calibration.studies.check import Check
-from calibration.studies.drift import COLUMNS, MEASURES, AcceptedChange, MustChange, RateChange
-from calibration.studies.staleness import Change
+from calibration.studies.check.baseline import Baseline
+from calibration.studies.check.drift import MEASURES, AcceptedChange, MustChange, RateChange
+from calibration.studies.check.frozen import COLUMNS
+from calibration.studies.check.staleness import Change
+from calibration.studies.check.study import Check
 
 HOSTILE = "q|<img src=x onerror=alert(1)>`\x1b[31m\n# ]]>"
 
@@ -70,7 +71,7 @@ def test_a_failed_check_names_everything() -> None:
         "          q1: +x -d",
     ):
         assert line in text.splitlines()
-    assert "1 frozen queries were not asked" in text
+    assert "1 frozen query was not asked" in text
     assert "15 worse, 0 better, p = 6e-05: more than noise" in text
     assert "result    stale and regression" in text
     assert WORSE.failures == [
@@ -124,6 +125,33 @@ def test_hostile_ids_break_nothing() -> None:
     assert inside.count("```") == 1, "only its own fence ends the diff"
     assert all(len(line.splitlines()) <= 1 for line in text.split("\n"))
     assert not any(line.startswith("# ") for line in markdown.split("\n"))
+
+
+def test_what_xml_cannot_hold_is_replaced() -> None:
+    musts = (MustChange("a\ufffeb\uffffc\ud800d\x00", "hit", True, "was not asked"),)
+    root = ElementTree.fromstring(check_junit(check_of(musts=musts)))  # noqa: S314
+    assert "a\ufffdb\ufffdc\ufffdd\ufffd" in [case.get("name") for case in root.iter("testcase")]
+
+
+def test_a_floor_above_every_score_fails_by_itself() -> None:
+    check = check_of(verdict="floor 0.9 is above the highest observed score 0.5")
+    assert (check.ok, check.failures) == (False, ["floor 0.9 is above the highest observed score 0.5"])
+    assert "FAILED    floor 0.9 is above" in check_text(check)
+    assert 'failures="1"' in check_junit(check)
+
+
+def test_a_direction_that_nothing_watches_is_said() -> None:
+    assert FINE.warnings == []
+    blind = check_of(rates=(rate_of(0, 55, 55, 60), rate_of(2, 55, 55, 60)))
+    assert blind.warnings == [
+        "The baseline refuses no off-topic and no probe query: answering everything would not be seen."
+    ]
+    assert f"warning   {blind.warnings[0]}" in check_text(blind)
+    assert "answering everything would not be seen" in check_markdown(blind)
+    assert check_document(blind)["warnings"] == blind.warnings
+    assert check_of(rates=(rate_of(0, 55, 55, 60), rate_of(3, 20, 20, 20))).warnings == blind.warnings
+    for rates in ((rate_of(3, 2, 2, 20),), (rate_of(0, 0, 0, 60), rate_of(3, 2, 2, 20))):
+        assert check_of(rates=rates).warnings == ["The baseline keeps no answer, so that lost ones cannot be seen."]
 
 
 def test_long_lists_are_cut_and_counted() -> None:

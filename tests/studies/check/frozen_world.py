@@ -11,8 +11,8 @@ import numpy as np
 from calibration import parameters
 from calibration.params import RunParams
 from calibration.result import save
-from calibration.studies.baseline import Baseline, read_baseline
 from calibration.studies.calibrate import calibrate
+from calibration.studies.check.baseline import Baseline, read_baseline
 
 WIDTH = 24
 Vectors = np.ndarray

@@ -8,9 +8,9 @@ import pytest
 
 from calibration import RunParams
 from calibration.result import save
-from calibration.studies.baseline import read_baseline
 from calibration.studies.calibrate import calibrate
-from calibration.studies.check import check_baseline
+from calibration.studies.check.baseline import read_baseline
+from calibration.studies.check.study import check_baseline
 
 pytestmark = pytest.mark.server
 WIDTH = 256

@@ -9,9 +9,9 @@ import pytest
 from calibration import parameters
 from calibration.resources import bundled
 from calibration.result import save
-from calibration.studies.baseline import read_baseline
 from calibration.studies.calibrate import calibrate
-from calibration.studies.check import check_baseline
+from calibration.studies.check.baseline import read_baseline
+from calibration.studies.check.study import check_baseline
 
 pytestmark = pytest.mark.server
 STEP = 4

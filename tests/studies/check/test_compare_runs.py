@@ -14,8 +14,8 @@ from handmade import bands_of, calibration_of
 from calibration.displays import BandShiftDisplay, ChangesDisplay, MovedQueriesDisplay, MovedRatesDisplay
 from calibration.errors import ParameterError
 from calibration.result import recommendation_schema, save, save_runs_compared
-from calibration.studies.baseline import read_baseline
-from calibration.studies.runs_compared import RunsCompared, agreement, ask_file, compare_runs
+from calibration.studies.check.baseline import read_baseline
+from calibration.studies.check.runs import RunsCompared, agreement, ask_file, compare_runs
 
 ALL = (BandShiftDisplay, MovedQueriesDisplay, MovedRatesDisplay)
 
@@ -155,5 +155,8 @@ def test_the_displays(moved: RunsCompared) -> None:
         html = display._repr_html_()
         assert "<table" in html
         assert "nan" not in html.lower().replace("finance", "")
+    assert moved.ceiling is not None
+    assert moved.ceiling.warned
+    assert moved.ceiling.words in shift.caption
     same = BandShiftDisplay(replace(moved, new=moved.old)).svg()
     assert "old floor" not in same

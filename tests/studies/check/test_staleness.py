@@ -10,9 +10,9 @@ from handmade import labels_of
 
 from calibration.params import RunParams
 from calibration.sources.arrays import ArraySource
+from calibration.studies.check.staleness import Change, compare_fingerprints
 from calibration.studies.fingerprint import fingerprint, sampled_ids, sketch
 from calibration.studies.snapshot import corpus_sample
-from calibration.studies.staleness import Change, compare_fingerprints
 
 CONTRACT = {
     "metric": "cosine_similarity", "normalisation": "query_and_document_unit_l2", "threshold_inclusive": True,
@@ -78,7 +78,7 @@ def test_nothing_changed() -> None:
             {"reference": [0.1, 0.2, 0.9], "reference_hash": "s"},
             "another model answers under the name m: its reference embeddings moved by up to 0.6.",
         ),
-        ({"weights_sha256": "w"}, "another model answers under the name m: its reference embeddings moved by up to 0."),
+        ({"weights_sha256": "w"}, "another model answers under the name m: the file of its weights is another."),
     ],
 )
 def test_another_model_is_stale_and_named(parts: dict[str, Any], words: str) -> None:
@@ -213,6 +213,11 @@ def test_a_cosine_that_was_low_from_the_beginning_is_how_things_are() -> None:
     assert told(compared(seen(0.7), old=seen(0.86))) == [("model", "stale")]
     assert told(compared(seen(0.03))) == [("model", "stale")]
     assert compared(seen(0.95)) == []
+
+
+def test_the_hash_of_the_corpus_is_of_its_sampled_content() -> None:
+    hashes = {printed(facts_of(sample={"passages": {"d": [text, 1.0, 0.5]}}))["corpus"] for text in ("a", "b", "a")}
+    assert len(hashes) == 2
 
 
 def test_the_sample_is_the_same_whatever_else_there_is() -> None:
