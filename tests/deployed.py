@@ -13,8 +13,8 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from calibration.contract import METRICS
-from calibration.studies.migrate import Migration, migrate
-from calibration.studies.migrate_params import MigrateParams
+from calibration.studies.migrate.params import MigrateParams
+from calibration.studies.migrate.study import Migration, migrate
 
 UNIT = "query_and_document_unit_l2"
 BACKENDS = (

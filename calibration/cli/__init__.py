@@ -2,7 +2,22 @@
 
 import typer
 
-from . import clean, doctor, init, inspect, lab, plan, run
+from . import (
+    carry_labels,
+    check,
+    clean,
+    compare,
+    convert,
+    doctor,
+    hybrid,
+    init,
+    inspect,
+    lab,
+    migrate,
+    options_command,
+    plan,
+    run,
+)
 
 app = typer.Typer(
     name="calibrate",
@@ -15,6 +30,13 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("inspect")(inspect.inspect)
 app.command("plan")(plan.plan)
+app.command("check")(check.check)
+app.command("compare")(compare.compare)
+app.command("convert", cls=convert.NegativeNumbers)(convert.convert)
+app.command("migrate")(migrate.migrate)
+app.command("carry-labels")(carry_labels.carry_labels)
+app.command("options")(options_command.options)
+app.command("hybrid")(hybrid.hybrid)
 app.command("doctor")(doctor.doctor)
 app.command("init")(init.init)
 app.command("lab")(lab.lab)

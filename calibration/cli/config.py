@@ -73,7 +73,7 @@ def read_config(path: Path) -> dict[str, Any]:
     """
     from ..errors import ParameterError, listed
     from ..params import RunParams, unknown_names
-    from ..studies.hybrid_params import HybridParams
+    from ..studies.hybrid.params import HybridParams
 
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -117,7 +117,7 @@ def setting(text: str) -> tuple[str, Any]:
 
 
 def _merged(
-    kind: "type[RunParams]", given: Mapping[str, Any], config: Path | None, settings: Sequence[str]
+    kind: "type[Params]", given: Mapping[str, Any], config: Path | None, settings: Sequence[str]
 ) -> dict[str, Any]:
     """Take calibration.toml, `--set` over it, and options over both; what is in the file for other commands is left."""
     path = config or (Path(CONFIG) if Path(CONFIG).is_file() else None)

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from ..runs.page import PageRun
 
 SHOWN = ("unchanged", "unchanged except boundary")
-"""Verdicts that let a switch pass; where no query is near the threshold, nothing was shown."""
+"""Verdicts that let a switch pass. Where no query is near the threshold nothing was shown, and a gate that passes what
+it did not look at is none."""
 
 
 def migrate(
@@ -49,15 +50,14 @@ def migrate(
     from ..params import validated
     from ..result.files import dumps
     from ..runs.migrate import migrate_page
-    from ..studies.migrate_params import MigrateParams
+    from ..studies.migrate.params import MigrateParams
     from .progress import Bars
 
     given = {
         "old": str(old), "new": str(new), "queries": queries, "model": model, "labels": labels, "qrels": qrels,
         "rel_level": rel_level, "top_k": top_k, "near": near, "out": out,
     }  # fmt: skip
-    kind: Any = MigrateParams
-    params = validated(kind, {name: value for name, value in given.items() if value is not None})
+    params = validated(MigrateParams, {name: value for name, value in given.items() if value is not None})
     done = migrate_page(params, force=force, report=Bars())
     typer.echo(dumps(done.document) if as_json else _text(done))
     if done.document["verdict"] not in SHOWN:
@@ -78,6 +78,11 @@ def _text(done: "PageRun") -> str:
     ]
     lines += [f"flips    {count} {cause}" for cause, count in document["causes"].items() if count]
     lines.append(f"queries  {near['above']} above the threshold, {near['near']} near it, {near['below']} below")
+    if document["verdict"] not in (*SHOWN, "changed"):
+        lines.append(
+            f"note     no best candidate lies within {near['margin']:g} of the threshold, so a moved one would not be "
+            "seen: add queries there, or widen --near"
+        )
     lines += [f"note     {words}" for words in document["findings"]]
     return "\n".join([*lines, "", f"{done.page}{'  (unchanged)' if done.skipped else ''}"])
 

@@ -5,8 +5,8 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from ..studies.migrate import EXCEPT_BOUNDARY, NOT_SHOWN, UNCHANGED, Migration
-from ..studies.migrate_rates import Agreement
+from ..studies.migrate.rates import Agreement
+from ..studies.migrate.study import EXCEPT_BOUNDARY, NOT_SHOWN, UNCHANGED, Migration
 from .base import TableDisplay, style
 from .tables import table_html, templates
 from .texts import counted, exact, listing, out_of, percent, short

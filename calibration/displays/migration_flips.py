@@ -3,7 +3,7 @@
 import pandas as pd
 from markupsafe import Markup
 
-from ..studies.migrate import Migration
+from ..studies.migrate.study import Migration
 from .base import TableDisplay
 from .tables import table_html
 from .texts import counted

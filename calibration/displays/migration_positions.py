@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..studies.migrate import Migration
+from ..studies.migrate.study import Migration
 from .base import FigureDisplay
 from .palette import COLOUR
 from .texts import short

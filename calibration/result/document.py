@@ -11,9 +11,10 @@ import pandas as pd
 from ..choose import Certificate, Gap, NoFloor, Recommendation
 from ..contract import conversions
 from ..scores.queries import looked_at
-from ..studies.facts import fingerprint
+from ..studies.fingerprint import fingerprint
 from ..studies.model import Calibration
 from ..studies.rates import Outcome
+from .deploy import deploy_document
 
 SCHEMA_VERSION = 1
 BANDS = (
@@ -30,7 +31,7 @@ HIDDEN_RATES = ("precision_low", "unjudged_share")
 """Rates of the report that recommendation.json keeps under `unjudged`."""
 AS_THEY_ARE = (
     "query_id", "kind", "answerability", "group", "must", "best_relevant", "top_similarity", "accepted",
-    "cause", "boundary",
+    "cause", "boundary", "probe",
 )  # fmt: skip
 """Columns of the query table that queries.jsonl takes over."""
 
@@ -51,6 +52,8 @@ def recommendation_document(calibration: Calibration) -> dict[str, Any]:
         "floor": choice.floor,
         "top_k": calibration.top_k.value,
         "top_k_chosen_by": calibration.top_k.chosen_by,
+        "top_k_price": _price(calibration),
+        "unjudged_top_k": asdict(calibration.unjudged),
         "policy": {
             "name": calibration.params.preset,
             "miss_cost": calibration.costs.miss,
@@ -76,10 +79,12 @@ def recommendation_document(calibration: Calibration) -> dict[str, Any]:
         "ceiling": _ceiling(calibration),
         "queries": {**calibration.labels.counts_by_answerability(), "probes": int(calibration.table["probe"].sum())},
         "contract": contract,
-        "fingerprint": fingerprint(facts, contract, scores.n_documents),
+        "fingerprint": fingerprint(facts, contract, scores.n_documents, calibration.params),
         "labels_needed": _labels_needed(choice),
         "conversions": [] if choice.floor is None else conversions(choice.floor, scores.contract),
+        "deploy": deploy_document(calibration),
         "policies": calibration.policies.to_dict("records"),
+        "segments": _segments(calibration),
         "old_floor": _old(calibration),
         "caveats": list(calibration.caveats),
         "exact": scores.exact,
@@ -92,9 +97,8 @@ def recommendation_document(calibration: Calibration) -> dict[str, Any]:
 
 
 def queries_records(calibration: Calibration) -> list[dict[str, Any]]:
-    """Make one record per labelled query, without text: the baseline of a later check."""
-    queries = calibration.in_sample.queries
-    rows = queries[~queries["probe"]].astype({"best_relevant_rank": "float64"})
+    """Make one record per query, probes last, without text: the baseline of a later check."""
+    rows = calibration.in_sample.queries.astype({"best_relevant_rank": "float64"})
     return [
         strip_nan(
             {
@@ -150,6 +154,35 @@ def _rates(outcome: Outcome) -> dict[str, Any]:
     unjudged = {name: rates.pop(name) for name in HIDDEN_RATES}
     rates["recall_by_grade"] = {str(grade): asdict(rate) for grade, rate in outcome.recall_by_grade.items()}
     return {**rates, "unjudged": unjudged}
+
+
+def _price(calibration: Calibration) -> dict[str, Any]:
+    """Say what the cap costs an answerable query, and what the next smaller one would lose and save."""
+    price, top_k = calibration.price, calibration.top_k
+    passages, tokens = price.at(top_k.value)
+    smaller = top_k.next_smaller
+    less, fewer = (None, None) if smaller is None else price.at(smaller)
+    return {
+        "passages_per_query": passages,
+        "tokens_per_query": tokens,
+        "tokens_counted_by": price.counted_by,
+        "queries": price.n,
+        "cap_binds": asdict(price.binds),
+        "next_smaller": None
+        if smaller is None
+        else {
+            "top_k": smaller,
+            "hits_lost": top_k.hits[top_k.value - 1] - top_k.hits[smaller - 1],
+            "passages_saved": None if passages is None or less is None else passages - less,
+            "tokens_saved": None if tokens is None or fewer is None else tokens - fewer,
+        },
+    }
+
+
+def _segments(calibration: Calibration) -> dict[str, Any]:
+    """Give the floors of kinds of queries and of collections; null where there is nothing to compare."""
+    both = {"kind": calibration.segments, "collection": calibration.collections}
+    return {by: None if found is None else [asdict(one) for one in found.segments] for by, found in both.items()}
 
 
 def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:

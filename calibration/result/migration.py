@@ -12,7 +12,7 @@ from .files import dumps, write_text
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..studies.migrate import Migration
+    from ..studies.migrate.study import Migration
 
 MIGRATION = "migration.json"
 MIGRATION_VERSION = 1

@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from ..contract import read_contract
-from ..studies.migrate_params import MigrateParams
+from ..studies.migrate.params import MigrateParams
+from ..studies.migrate.source import checked_source, named_files
 from ..studies.progress import SILENT, Reporter
 from .folder import file_hash
 from .page import Page, PageRun, run_page
 
 PAGE = Page(notebook="migrate.ipynb", stem="migration", title="Migrating a search")
-FILES = ("vectors", "index", "ids", "file")
-"""Fields of a source that name files."""
 
 
 def migrate_page(params: MigrateParams, *, force: bool = False, report: Reporter = SILENT) -> PageRun:
@@ -23,7 +22,7 @@ def migrate_page(params: MigrateParams, *, force: bool = False, report: Reporter
     Raises
     ------
     CalibrationError
-        See `studies.migrate.migrate` and `runs.page.run_page`.
+        See `studies.migrate.study.migrate` and `runs.page.run_page`.
     """
     contents, live = _contents(params)
     values = params.model_dump(mode="json")
@@ -39,10 +38,11 @@ def _contents(params: MigrateParams) -> tuple[list[str], bool]:
         files += sorted(path for path in Path(params.labels).rglob("*") if path.is_file())
     live = False
     for name in (params.old, params.new):
-        file = None if name is None else read_contract(name)  # refused here, before a kernel starts
-        source = {} if file is None or file.source is None else file.source
-        live = live or source.get("kind") == "pgvector"
-        files += [Path(name or "").parent / str(source[field]) for field in FILES if isinstance(source.get(field), str)]
+        if name is not None:
+            file = read_contract(name)
+            source = checked_source(file)  # refused here, before a kernel starts
+            live = live or source["kind"] == "pgvector"
+            files += named_files(file)
     return [file_hash(path) for path in files if path.is_file()], live
 
 

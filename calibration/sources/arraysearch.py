@@ -1,6 +1,7 @@
 """Exact search over arrays in memory, in double precision: what the other backends are measured against."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ class ArraySearcher:
     approximate = False
     complete = True
     filtered = False
+    reach = None
 
     def __init__(self, doc_ids: Sequence[str], vectors: npt.ArrayLike, *, metric: str = "cosine_similarity") -> None:
         self._source = ArraySource(doc_ids, vectors, metric=metric)
@@ -37,6 +39,10 @@ class ArraySearcher:
     def metric(self) -> str:
         """What its raw scores are."""
         return self._source.metric
+
+    def frozen(self) -> nullcontext[None]:
+        """Nothing to hold: the arrays are in memory."""
+        return nullcontext()
 
     def preflight(self) -> Preflight:
         """Measure the facts, without scoring anything."""

@@ -1,6 +1,8 @@
 """Faiss indexes that keep whole vectors: flat, HNSW and IVF, with or without ids of their own."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy.typing as npt
 from ..contract import metric_named
 from ..errors import ParameterError, StoreError
 from .arrays import ArraySource
-from .base import Floats32, Floats64, Preflight, check_queries
+from .base import SHOWN_IDS, Floats32, Floats64, Preflight, check_queries, counted
 from .search import Candidates, Queries, ScoredBlock, needed_vectors
 
 KINDS = {
@@ -47,6 +49,7 @@ class FaissSearcher:
 
     complete = True
     filtered = False
+    reach = None
 
     def __init__(
         self,
@@ -92,6 +95,10 @@ class FaissSearcher:
     def approximate(self) -> bool:
         """Whether the index may miss documents."""
         return self._kind != "flat"
+
+    def frozen(self) -> nullcontext[None]:
+        """Nothing to hold: the index is in memory."""
+        return nullcontext()
 
     def preflight(self) -> Preflight:
         """Measure the facts, without scoring anything."""
@@ -207,19 +214,36 @@ def _set(index: Any, kind: str, ef_search: int | None, nprobe: int | None) -> No
 
 def _names(numbers: list[int], doc_ids: Sequence[str] | None, wrapped: bool) -> dict[int, str]:
     if doc_ids is None:
+        _refuse_repeated(numbers)
         return {number: str(number) for number in numbers}
     if wrapped:
         raise StoreError("the Faiss index carries ids of its own (an IndexIDMap); leave the file of ids away.")
     if len(doc_ids) != len(numbers):
         raise StoreError(f"{len(doc_ids)} ids for {len(numbers)} vectors in the Faiss index; expected one per vector.")
+    _refuse_repeated(doc_ids)
     return {number: str(name) for number, name in zip(numbers, doc_ids, strict=True)}
+
+
+def _refuse_repeated(names: Sequence[object]) -> None:
+    repeated = [f"{name} ({count} times)" for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise StoreError(
+            f"{counted(len(repeated), 'id')} of the Faiss index stand on more than one vector: "
+            f"{', '.join(repeated[:SHOWN_IDS])}. Expected one id per vector."
+        )
 
 
 def _stored(faiss: Any, index: Any) -> Floats32:
     if index.ntotal == 0:
         raise StoreError("the Faiss index is empty.")
     if KINDS[type(index).__name__] == "ivf":
-        index.make_direct_map()
+        try:
+            index.make_direct_map()
+        except RuntimeError:
+            raise StoreError(
+                "the Faiss IVF index was filled with add_with_ids, so its vectors cannot be read by position. Wrap it "
+                "in an IndexIDMap and add the ids there, or give its scores as a file."
+            ) from None
     vectors: npt.NDArray[np.float32] = index.reconstruct_n(0, index.ntotal)
     return vectors
 
@@ -227,4 +251,13 @@ def _stored(faiss: Any, index: Any) -> Floats32:
 def _lines(path: Path) -> list[str]:
     if not path.is_file():
         raise StoreError(f"the file of ids {path} does not exist.")
-    return path.read_text(encoding="utf-8").splitlines()
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise StoreError(f"{path.name} is not UTF-8; expected a text file of ids, one a line.") from None
+    # only line ends end a line: an id may hold any other character
+    lines = text.removesuffix("\n").split("\n")
+    empty = [number for number, line in enumerate(lines, 1) if not line.strip()]
+    if empty:
+        raise StoreError(f"{path.name} line {empty[0]} has no id; expected one id a line, in the order of the index.")
+    return lines

@@ -1,6 +1,7 @@
 """A score file of any backend as a search: what it returned is in the file, with its own numbers."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..errors import StoreError
 from ..labels.files import read_table
 from ..labels.tables import SCORES, Findings, fields_of
 from .base import Floats64, Preflight
-from .scorefile import _Pairs
+from .scorefile import Pairs
 from .search import Candidates, Queries, ScoredBlock, best_first
 
 
@@ -30,6 +31,7 @@ class FileSearcher:
     approximate = False
     complete = False
     filtered = False
+    reach = None
 
     def __init__(self, path: Path, *, metric: str) -> None:
         if not path.is_file():
@@ -42,6 +44,10 @@ class FileSearcher:
             for query, rows in frame.groupby("query_id", sort=False)
         }
         self._frame: pd.DataFrame = frame
+
+    def frozen(self) -> nullcontext[None]:
+        """Nothing to hold: the file is read."""
+        return nullcontext()
 
     def preflight(self) -> Preflight:
         """Count the documents; a file has no vectors to measure."""
@@ -62,7 +68,8 @@ class FileSearcher:
 
     def search(self, queries: Queries, k: int) -> Candidates:
         """Give the file's best `k` of each query."""
-        missing = [query for query in queries.ids if query not in set(self.query_ids)]
+        known = set(self.query_ids)
+        missing = [query for query in queries.ids if query not in known]
         if missing:
             shown = ", ".join(missing[:5])
             raise StoreError(
@@ -95,6 +102,6 @@ def _read(path: Path) -> tuple[pd.DataFrame, list[str]]:
     )
     if table is None:
         raise findings.error()
-    pairs = _Pairs(table, findings)
+    pairs = Pairs(table, findings)
     findings.stop_on_problems()
     return pairs.frame({}), list(dict.fromkeys(query for query in pairs.query_ids if query is not None))

@@ -85,7 +85,7 @@ def scores_of_table(
     asked = _asked(queries, findings)
     if table is None:
         raise findings.error()
-    pairs = _Pairs(table, findings)
+    pairs = Pairs(table, findings)
     stated = _statements(table, pairs.query_ids, asked, findings)
     rows = _queries(stated, Query if queries is not None else ScoredQuery, findings)
     judgements = [
@@ -98,7 +98,7 @@ def scores_of_table(
     return pairs.frame(documents), labels
 
 
-class _Pairs:
+class Pairs:
     """Candidates of a score file, cell by cell; None where a cell is empty or wrong."""
 
     def __init__(self, table: Table, findings: Findings) -> None:
@@ -118,6 +118,7 @@ class _Pairs:
             problems.append(f"{table.name}: no row has a score")
 
     def frame(self, documents: Mapping[str, str]) -> pd.DataFrame:
+        """Give the candidates of `read_scores`, each with its document where one is named."""
         rows = [i for i, doc in enumerate(self.doc_ids) if doc is not None]
         docs = [self.doc_ids[i] for i in rows]
         frame = pd.DataFrame(

@@ -1,6 +1,7 @@
 """A search as an application sees it: which candidates it hands out with which raw scores, and every score exactly."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -77,6 +78,15 @@ class Searcher(Protocol):
     @property
     def filtered(self) -> bool:
         """Whether the user's filter is on every query."""
+        ...
+
+    @property
+    def reach(self) -> int | None:
+        """The most candidates its index hands to the filter, known after a search; None where nothing limits them."""
+        ...
+
+    def frozen(self) -> AbstractContextManager[None]:
+        """Let everything that is asked inside see one state of the source."""
         ...
 
     def preflight(self) -> Preflight:

@@ -126,11 +126,20 @@ def _score_file(params: RunParams, path: Path) -> Pulled:
     )
     labels = document_labels(labels, candidates)
     contract = ScoreContract(
-        metric=params.metric, threshold_inclusive=params.inclusive, embedding_version=params.model_value or "undeclared"
+        metric=params.metric,
+        threshold_inclusive=params.inclusive,
+        embedding_version=params.model_value or "undeclared",
+        score_transform=params.score_transform,
     )
     scores = scores_from_candidates(candidates, labels, contract, depth=max(100, 2 * params.k_max))
     facts = {
-        "source": {"kind": "score file", "file": path.name, "rows": len(candidates), "metric": params.metric},
+        "source": {
+            "kind": "score file",
+            "file": path.name,
+            "rows": len(candidates),
+            "metric": params.metric,
+            "score_transform": params.score_transform,
+        },
         "model": {"name": params.model, "digest": None},
         "invalid_scores": candidates.attrs.get("invalid_scores", 0),
     }

@@ -33,6 +33,7 @@ def caveats_of(
         *_queries(table),
         *_unjudged(unjudged, top_k),
         *_scores(scores),
+        *_lengths(scores, params),
         *_old_floor(scores, table, bands, params),
     ]
     found += choice.caveats if isinstance(choice, Recommendation) else ()
@@ -157,6 +158,19 @@ def _scores(scores: Scores) -> list[str]:
             "one were left out."
         )
     return said
+
+
+def _lengths(scores: Scores, params: RunParams) -> list[str]:
+    """Say what a score file was believed without its vectors."""
+    contract = scores.contract
+    if params.source_kind != "scores" or not contract.definition.needs_unit_vectors or not contract.on_cosine_scale:
+        return []
+    own = "score" if contract.higher_is_better else "score with score_transform -x"
+    return [
+        f"The score file holds no vectors: {contract.metric} was read as that of vectors of unit length on both sides, "
+        "which nothing here could measure. Of other vectors, no floor or conversion of this report holds; calibrate "
+        f"their scores as metric {own}."
+    ]
 
 
 def _uncertified(certificate: Certificate, floor: float) -> str:

@@ -8,7 +8,7 @@ import pytest
 from deployed import Corpus
 
 from calibration.contract import read_contract
-from calibration.studies.migrate_example import example
+from calibration.studies.migrate.example import example
 
 
 @pytest.fixture
@@ -51,6 +51,7 @@ def test_where_nothing_was_shown_the_switch_does_not_pass(command, tmp_path):
     said = command("migrate", old, new, "--queries", corpus.queries_file)
     assert said.code == 3, said.err
     assert said.out.startswith("verdict  not shown")
+    assert "no best candidate lies within 0.02 of the threshold" in said.out
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,8 @@ def test_where_nothing_was_shown_the_switch_does_not_pass(command, tmp_path):
         ({"embedding_version": "other"}, (), "different embedding_version"),
         ({"source": {"kind": "pgvector", "table": "t", "index": {"ef_search": 1001}}}, (), "allowed 1..1000"),
         ({"source": None}, (), "names no source"),
+        ({"source": {"kind": "arrays", "vectors": "vector.npz"}}, (), "names files that do not exist"),
+        ({"source": {"kind": "faiss", "index": "i.faiss", "ids": "ids.txt"}}, (), "ids.txt. Paths are relative to it"),
         ({}, ("--queries", "nothing.npz"), "does not exist"),
         ({}, ("--near", "-1"), "near"),
     ],

@@ -16,8 +16,8 @@ from calibration.displays import (
     PositionsDisplay,
     WrongMigrationsDisplay,
 )
-from calibration.studies.migrate import Migration, migrate
-from calibration.studies.migrate_params import MigrateParams
+from calibration.studies.migrate.params import MigrateParams
+from calibration.studies.migrate.study import Migration, migrate
 
 KINDS = (MigrationDisplay, FlipsDisplay, PositionsDisplay, WrongMigrationsDisplay, CaveatsDisplay)
 

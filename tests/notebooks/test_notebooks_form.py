@@ -4,16 +4,24 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
 
-from calibration.params import RunParams, parameters
+from calibration.params import RunParams, parameters, validated
 from calibration.resources import bundled
 from calibration.runs import declared_parameters
+from calibration.studies.hybrid.params import HybridParams
+from calibration.studies.migrate.params import MigrateParams
+from calibration.studies.options.params import OptionsParams
 
 NOTEBOOKS = sorted(bundled("notebooks").glob("*.ipynb"))
+KINDS: dict[str, Any] = {"hybrid": HybridParams, "migrate": MigrateParams, "options": OptionsParams}
+"""Notebooks whose parameters are more than those of a run."""
 LINES, CELLS = 12, 12
+OF_FILES = {"compare_runs": {"old", "new", "out"}}
+"""Notebooks whose parameters are files only."""
 NOT_THIN = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -90,7 +98,13 @@ def test_its_first_cell_asks_the_question(path: Path) -> None:
 @each
 def test_its_parameters_are_those_of_a_run_with_the_same_defaults(path: Path) -> None:
     declared = declared_parameters(nbformat.read(path, as_version=4), path.name)
-    fields = dict(RunParams.model_fields)
+    lines = code(path)[0].source.splitlines()
+    assert all(re.search(r"\S  +# \S", line) for line in lines), "one comment each: papermill turns it into help"
+    if path.stem in OF_FILES:
+        assert set(declared) == OF_FILES[path.stem]
+        return
+    kind = KINDS.get(path.stem, RunParams)
+    fields = dict(kind.model_fields)
     if "models" in declared:
         fields.pop("model")
         assert all(parameters({"model": name}) for name in declared.pop("models").split(","))
@@ -98,11 +112,9 @@ def test_its_parameters_are_those_of_a_run_with_the_same_defaults(path: Path) ->
     for name, value in declared.items():
         assert value is None or isinstance(value, str | int | float | bool), "scalars only"
         if name not in ("model", "out"):
-            assert getattr(parameters({name: value}), name) == RunParams.model_fields[name].get_default(
+            assert getattr(validated(kind, {name: value}), name) == kind.model_fields[name].get_default(
                 call_default_factory=True
             ), name
-    lines = code(path)[0].source.splitlines()
-    assert all(re.search(r"\S  +# \S", line) for line in lines), "one comment each: papermill turns it into help"
 
 
 @each

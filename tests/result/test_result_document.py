@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -113,10 +114,12 @@ def test_the_document_validates_and_holds_no_nan_nor_text(case: tuple[str, Calib
     assert document["level"] == ("document" if name == "document" else "passage")
 
 
-def test_the_records_are_one_per_labelled_query_without_text(case: tuple[str, Calibration]) -> None:
+def test_the_records_are_one_per_query_without_text(case: tuple[str, Calibration]) -> None:
     _, found = case
     records = queries_records(found)
-    assert [record["query_id"] for record in records] == found.labels.queries["query_id"].tolist()
+    assert [record["query_id"] for record in records] == found.table["query_id"].tolist()
+    labelled = [record["query_id"] for record in records if not record["probe"]]
+    assert labelled == found.labels.queries["query_id"].tolist()
     text = "".join(dumps(record, indent=None) + "\n" for record in records)
     assert [json.loads(line) for line in text.splitlines()] == records
     assert "text of" not in text
@@ -197,3 +200,42 @@ def test_bands_of_the_score_table() -> None:
         assert set(frame["o"]) == {"far_noise"}
         assert set(frame["m"]) == {"missing_answer"}
         assert set(frame["u"]) == {"unjudged"}
+
+
+def test_the_cap_has_its_price_and_what_the_next_smaller_one_would_lose() -> None:
+    labels = labels_of({"q1": "answerable", "q2": "answerable", "o": "off_topic"}, [("q1", "a", 1), ("q2", "b", 1)])
+    rows: list[Row] = [("q1", "a", 0.9), ("q2", "a", 0.8), ("q2", "b", 0.7), ("o", "a", 0.2)]
+    price = recommendation_document(calibration_of(labels, rows, top_k=2))["top_k_price"]
+    assert price == price | {
+        "passages_per_query": 1.5,
+        "tokens_per_query": None,
+        "tokens_counted_by": None,
+        "queries": 2,
+    }
+    assert (price["cap_binds"]["numerator"], price["cap_binds"]["denominator"]) == (0, 2)
+    assert price["next_smaller"] == {"top_k": 1, "hits_lost": 1, "passages_saved": 0.5, "tokens_saved": None}
+    assert recommendation_document(calibration_of(labels, rows, top_k=1))["top_k_price"]["next_smaller"] is None
+
+
+def test_unjudged_passages_of_the_top_k_are_counted_and_said_to_be_many() -> None:
+    labels = labels_of({"q": "answerable", "o": "off_topic"}, [("q", "a", 1), ("q", "b", 0)], unjudged="nonrelevant")
+    rows: list[Row] = [("q", doc, 0.9 - i / 10) for i, doc in enumerate("abcde")] + [("o", "a", 0.2)]
+    found = calibration_of(labels, rows, top_k=4)
+    share = recommendation_document(found)["unjudged_top_k"]
+    assert (share["numerator"], share["denominator"]) == (2, 4)
+    assert any("2 of 4 (50%) are unjudged" in caveat for caveat in found.caveats)
+    few = calibration_of(labels, rows, top_k=2)
+    assert few.unjudged.numerator == 0
+    assert not any("unjudged" in caveat for caveat in few.caveats)
+
+
+def test_segments_are_written_by_kind_and_by_collection() -> None:
+    found = separated(40)
+    kinds = found.labels.queries["query_id"].str[-1].map(lambda digit: "even" if digit in "02468" else "odd")
+    labels = replace(found.labels, queries=found.labels.queries.assign(collection=kinds))
+    rows = found.scores.top[["query_id", "doc_id", "similarity"]].itertuples(index=False, name=None)
+    document = recommendation_document(calibration_of(labels, rows))
+    jsonschema.validate(document, recommendation_schema())
+    assert document["segments"]["kind"] is None
+    assert [segment["name"] for segment in document["segments"]["collection"]] == ["even", "odd"]
+    assert document["segments"]["collection"][0]["n"] == 20

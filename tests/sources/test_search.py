@@ -159,10 +159,11 @@ def test_problems_of_a_source_are_named_at_once(seed):
     assert "table is missing" in message
 
 
-def test_a_contract_without_a_source_or_with_a_password_is_refused(seed):
+@pytest.mark.parametrize("address", ["postgresql://u:S3cretPw@h/db", "host=h dbname=db sslpassword=S3cretPw"])
+def test_a_contract_without_a_source_or_with_a_password_is_refused(seed, address):
     with pytest.raises(ContractError, match="names no source"):
         open_searcher(read_contract(seed.contract("numpy l2")).__class__(COSINE))
-    path = seed.contract("pgvector l2", source={"dsn": "postgresql://u:S3cretPw@h/db"})
+    path = seed.contract("pgvector l2", source={"dsn": address})
     with pytest.raises(ParameterError) as caught:
         open_searcher(read_contract(path))
     assert "S3cretPw" not in str(caught.value)

@@ -151,6 +151,45 @@ def test_a_distance_is_lower_better_and_gives_the_same_floor(tmp_path: Path) -> 
     assert far.scores.contract.raw(far.floor or 0.0) == pytest.approx(1 - (plain.floor or 0.0), abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("metric", "formula", "raw"),
+    [
+        ("cosine_similarity", "(1+cos)/2", lambda cosine: (1 + cosine) / 2),
+        ("cosine_distance", "1-d/2", lambda cosine: 1 - (1 - cosine) / 2),
+        ("squared_l2", "1/(1+d)", lambda cosine: 1 / (1 + 2 - 2 * cosine)),
+        ("l2", "exp(-d)", lambda cosine: np.exp(-np.sqrt(2 - 2 * cosine))),
+        ("inner_product", "1-dot", lambda cosine: 1 - cosine),
+    ],
+)
+def test_c06_scores_of_a_search_engine_give_the_floor_of_the_cosines_behind_them(
+    tmp_path: Path, metric: str, formula: str, raw: Callable[[float], float]
+) -> None:
+    path = score_file(tmp_path / "plain.csv")
+    plain = study.calibrate(parameters({"scores": str(path)}))
+    table = pd.read_csv(path, sep=";")
+    table["score"] = raw(table["score"])
+    table.to_csv(tmp_path / "engine.csv", index=False)
+    values = {"scores": str(tmp_path / "engine.csv"), "metric": metric, "score_transform": formula}
+    found = study.calibrate(parameters(values))
+    assert (found.scores.contract.metric, found.scores.contract.score_transform) == (metric, formula)
+    assert found.floor == pytest.approx(plain.floor, abs=1e-9)
+    assert found.scores.contract.raw(found.floor or 0.0) == pytest.approx(raw(plain.floor or 0.0), abs=1e-9)
+    believed = [said for said in found.caveats if said.startswith("The score file holds no vectors")]
+    assert bool(believed) == (metric not in ("cosine_similarity", "cosine_distance"))
+
+
+def test_distances_of_vectors_of_any_length_have_a_scale_of_their_own(tmp_path: Path) -> None:
+    path = score_file(tmp_path / "plain.csv")
+    table = pd.read_csv(path, sep=";")
+    table["score"] = 9 - 9 * table["score"]
+    table.to_csv(path, index=False)
+    with pytest.raises(ContractError, match="declared metric or transform is wrong"):
+        study.calibrate(parameters({"scores": str(path), "metric": "squared_l2"}))
+    found = study.calibrate(parameters({"scores": str(path), "metric": "score", "score_transform": "-x"}))
+    assert found.floor is not None
+    assert 9 - 9 * 0.73 <= found.scores.contract.raw(found.floor) < 9 - 9 * 0.3
+
+
 def test_a_wrong_direction_is_noticed(tmp_path: Path) -> None:
     path = score_file(tmp_path / "plain.csv")
     with pytest.raises(ContractError, match="lower is better"):

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ..contract import Converted
-from ..sources.base import SHOWN_IDS, counted
-from .migrate_side import Side
+from ...contract import Converted
+from ...sources.base import SHOWN_IDS, counted
+from .side import Side
 
 
 def findings(
@@ -29,6 +29,16 @@ def _rule_findings(old: Side, new: Side, conversion: Converted | None, refused: 
         found.append("One rule is inclusive, the other strict: documents exactly at the threshold flip.")
     if old.k != new.k:
         found.append(f"The cap differs: top-K {old.k}, then {new.k}.")
+    filters = [side.searcher.describe().get("filter") for side in (old, new)]
+    if filters[0] != filters[1]:
+        shown = ", then ".join("none" if one is None else repr(one) for one in filters)
+        found.append(f"The filters differ: {shown}.")
+    for name, side in (("old", old), ("new", new)):
+        if side.rounding > side.file.contract.tolerance:
+            found.append(
+                f"The {name} contract's tolerance is {side.file.contract.tolerance:g}, but its column's storage moves "
+                f"a similarity by up to {side.rounding:.2g}: write that into the contract."
+            )
     return found
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..sources.base import Floats64
-from ..sources.search import Candidates, Queries
-from .migrate_side import Side, check_agreement
+from ...sources.base import Floats64
+from ...sources.search import Candidates, Queries
+from .side import Side, check_agreement
 
 CONVERSION, BOUNDARY, INDEX_MISS = "conversion", "boundary rounding", "index miss"
 FILTER, NOT_INDEXABLE, CORPUS = "filter", "not indexable", "corpus"
@@ -70,17 +70,20 @@ def flips(pairs: pd.DataFrame, old: Side, new: Side, moved: Sequence[str] = ()) 
         The rules disagree although both searches are exact: the similarity lies between the two thresholds, the caps
         differ, or the metrics order the documents differently.
     boundary rounding
-        The exact decisions differ within the tolerance of the threshold, or of the last rank.
+        The exact decisions differ within the tolerance of the threshold, or of the last rank; the tolerance is the
+        contract's, or what the storage type needs where that is wider.
     index miss
         The exact decisions agree, but a side's search did not return the document, or returned it only because it
         missed a better one.
     filter
-        The same, where the search has a filter and came back with fewer candidates than exist: the filter was applied
-        after the approximate scan. Also a document that only one side's filter lets through.
+        The same, where the search has a filter and came back with fewer candidates than exist and than its index hands
+        out: the filter was applied after the approximate scan. Also a document that only one side's filter lets
+        through, and those that such documents push out of the first K.
     not indexable
         A side's row has no vector, or a zero vector under a cosine, so neither index nor score exists.
     corpus
-        Only one side holds the document, or its vectors point in different directions.
+        Only one side holds the document, or its vectors point in different directions; and those that such documents
+        push out of the first K.
 
     Returns
     -------
@@ -104,13 +107,15 @@ class _Judge:
     def __init__(self, pairs: pd.DataFrame, old: Side, new: Side, moved: set[str]) -> None:
         self._sides = {"old": old, "new": new}
         self._moved = moved
-        self._tolerance = max(old.file.contract.tolerance, new.file.contract.tolerance)
+        self._declared = max(old.file.contract.tolerance, new.file.contract.tolerance)
+        self._tolerance = max(old.rounding, new.rounding)
         # floors of two scales are comparable only where both are cosines, or one and the same metric
         self._one_scale = old.contract.scale == new.contract.scale
-        self._floors_apart = self._one_scale and abs(old.floor - new.floor) > self._tolerance
+        self._floors_apart = self._one_scale and abs(old.floor - new.floor) > self._declared
         self._last = {side: _last_similarity(pairs, side, self._sides[side].k) for side in SIDES}
         self._lists = {side: _returned(pairs, side) for side in SIDES}
         self._better = {side: _missed_best(pairs, side, self._sides[side].k) for side in SIDES}
+        self._foreign = {side: _foreign(pairs, side, self._sides[side].k) for side in SIDES}
         self._there = {side: max(map(len, where.exact.ids), default=0) for side, where in self._sides.items()}
 
     def row(self, row: dict[str, Any]) -> dict[str, Any]:
@@ -144,13 +149,17 @@ class _Judge:
         side = beyond[0]
         if abs(row[f"{side}_similarity"] - self._last[side].get(row["query_id"], np.inf)) <= 2 * self._tolerance:
             return BOUNDARY, f"tied with the last of the {self._sides[side].k} documents"
+        foreign = self._foreign[side].get(row["query_id"])
+        if foreign is not None:
+            cause, _ = self._one_sided({"doc_id": foreign}, "new" if side == "old" else "old")
+            return cause, f"pushed out of the {side} {self._sides[side].k} by {foreign}, which only that side has"
         if self._sides["old"].k != self._sides["new"].k:
             return CONVERSION, f"top-K differs: {self._sides['old'].k}, then {self._sides['new'].k}"
         return CONVERSION, "the metrics order the documents differently"
 
     def _between(self, row: dict[str, Any]) -> bool:
         low, high = sorted(side.floor for side in self._sides.values())
-        return all(low - self._tolerance <= row[f"{name}_similarity"] <= high + self._tolerance for name in SIDES)
+        return all(low - self._declared <= row[f"{name}_similarity"] <= high + self._declared for name in SIDES)
 
     def _search(self, row: dict[str, Any], side: str) -> tuple[str, str]:
         where = self._sides[side]
@@ -160,7 +169,8 @@ class _Judge:
             return BOUNDARY, "raw scores of two calls differ by rounding"
         returned, there = self._lists[side].get(query, 0), min(where.k, self._there[side])
         words = f"{side} search returned {returned} of {there}"
-        if where.searcher.filtered and returned < there:
+        reach = there if where.searcher.reach is None else min(there, where.searcher.reach)
+        if where.searcher.filtered and returned < reach:
             return FILTER, f"filter after approximate scan: {words}"
         return INDEX_MISS, words + ("" if row[f"{side}_exact_accepted"] else ", better ones missing")
 
@@ -206,6 +216,14 @@ def _ranked(similarity: Floats64, rows: npt.NDArray[np.int64]) -> Floats64:
 def _last_similarity(pairs: pd.DataFrame, side: str, k: int) -> dict[str, float]:
     last = pairs[pairs[f"{side}_exact_rank"] == k]
     return dict(zip(last["query_id"], last[f"{side}_similarity"], strict=True))
+
+
+def _foreign(pairs: pd.DataFrame, side: str, k: int) -> dict[str, str]:
+    """Name, per query, the first of a side's exact best that has no score on the other side."""
+    other = "new" if side == "old" else "old"
+    rows = pairs[(pairs[f"{side}_exact_rank"] <= k) & pairs[f"{other}_similarity"].isna()]
+    rows = rows.sort_values(f"{side}_exact_rank", kind="stable").drop_duplicates("query_id")
+    return dict(zip(rows["query_id"], rows["doc_id"], strict=True))
 
 
 def _returned(pairs: pd.DataFrame, side: str) -> dict[str, int]:

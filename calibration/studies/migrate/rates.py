@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ..choose.rates import Rate, proportion
-from ..contract import accept, convert
-from ..errors import ContractError
-from ..labels import Labels
-from .migrate_pairs import SIDES
-from .migrate_side import Side
+from ...choose.rates import Rate, proportion
+from ...contract import accept, convert
+from ...errors import ContractError
+from ...labels import Labels
+from .pairs import SIDES
+from .side import Side
 
 Step = Literal["exact", "deployed"]
 NEAR = 0.02
@@ -54,7 +54,7 @@ def agreement(pairs: pd.DataFrame, old: Side, new: Side, query_ids: Sequence[str
     before, after = pairs[f"old_{suffix}"], pairs[f"new_{suffix}"]
     differ = set(pairs.loc[before != after, "query_id"])
     answered = {side: set(pairs.loc[pairs[f"{side}_{suffix}"], "query_id"]) for side in SIDES}
-    tolerance = 2 * max(old.file.contract.tolerance, new.file.contract.tolerance)
+    tolerance = 2 * max(old.rounding, new.rounding)
     n = len(query_ids)
     same = n - len(differently_ordered(pairs, step, min(old.k, new.k), tolerance))
     return Agreement(
@@ -163,9 +163,9 @@ def wrong_migrations(pairs: pd.DataFrame, old: Side, new: Side, query_ids: Seque
         empty (queries without an answer), changed (queries whose no-answer decision changes). The right rule first.
     """
     known = pairs[pairs["new_exact_rank"] <= new.k]
-    raw = known["new_score"].to_numpy(dtype=np.float64)
+    raw = _as_compared(known["new_score"].to_numpy(dtype=np.float64), new)
     number = old.threshold
-    higher = {"old": old.file.contract.higher_is_better, "new": new.contract.higher_is_better}
+    higher = {"old": old.file.contract.higher_is_better, "new": new.file.contract.higher_is_better}
     right = _converted(old, new)
     before = set(zip(*(pairs.loc[pairs["old_exact_accepted"], name] for name in ("query_id", "doc_id")), strict=True))
     rules = [("converted", right, higher["new"])] if right is not None else []
@@ -178,9 +178,17 @@ def wrong_migrations(pairs: pd.DataFrame, old: Side, new: Side, query_ids: Seque
 
 def _converted(old: Side, new: Side) -> float | None:
     try:
-        return convert(old.threshold, old.file.contract, new.contract).value
+        return convert(old.threshold, old.file.contract, new.file.contract).value
     except ContractError:
         return None
+
+
+def _as_compared(raw: np.ndarray, side: Side) -> np.ndarray:
+    """Turn a backend's numbers into those that the application compares with its threshold."""
+    if side.file.contract.score_transform == side.contract.score_transform:
+        return raw
+    scores: np.ndarray = side.file.contract.transform.forward(raw)
+    return scores
 
 
 def _applied(

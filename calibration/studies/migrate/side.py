@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..contract import UNIT, ContractFile, ScoreContract
-from ..embed import measured_norms
-from ..errors import ContractError, StoreError
-from ..sources.base import Floats64, Preflight, raise_blocking
-from ..sources.search import Best, Candidates, Queries, Searcher
-from ..sources.snapshot import Snapshot
+from ...contract import UNIT, ContractFile, ScoreContract, tolerance_for
+from ...embed import measured_norms
+from ...errors import ContractError, StoreError
+from ...sources.base import Floats64, Preflight, raise_blocking
+from ...sources.search import Best, Candidates, Queries, Searcher
+from ...sources.snapshot import Snapshot
 
 SPARE = 5
 """Exact candidates kept beyond the cap: ties around the last rank are told from losses."""
@@ -71,6 +71,14 @@ class Side:
     def approximate(self) -> bool:
         """Whether the search as deployed may miss documents."""
         return self.searcher.approximate
+
+    @property
+    def rounding(self) -> float:
+        """How far storage may move a similarity: the contract's tolerance, or the column type's where that is wider."""
+        kind = self.searcher.describe().get("column_type")
+        if kind is None or not self.contract.on_cosine_scale:
+            return self.file.contract.tolerance
+        return max(self.file.contract.tolerance, tolerance_for(kind, *self.preflight.dimensions))
 
     def similarity(self, raw: npt.ArrayLike) -> Floats64:
         """Turn the backend's raw values into similarities."""

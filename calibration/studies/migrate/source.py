@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..contract import ContractFile
-from ..errors import ContractError, ParameterError, StoreError, listed
-from ..sources.search import Searcher
+from ...contract import ContractFile
+from ...errors import ContractError, ParameterError, StoreError, listed
+from ...sources.search import Searcher
 
 Fields = Mapping[str, tuple[type, ...]]
 TEXT: tuple[type, ...] = (str,)
@@ -21,6 +21,9 @@ FIELDS: dict[str, Fields] = {
     "scores": {"file": TEXT},
 }  # fmt: skip
 """Kind of source -> its fields and their types; null is as good as absent."""
+
+FILES = ("vectors", "index", "ids", "file")
+"""Fields that name files, unless the source is a database."""
 
 REQUIRED = {"pgvector": ("table",), "faiss": ("index",), "arrays": ("vectors",), "scores": ("file",)}
 
@@ -37,6 +40,20 @@ def open_searcher(file: ContractFile) -> Searcher:
     ParameterError
         An index setting is out of range.
     """
+    given = checked_source(file)
+    return OPENERS[given["kind"]](given, _folder(file), file)
+
+
+def checked_source(file: ContractFile) -> dict[str, Any]:
+    """Give the fields of a source that are stated, once they are known to fit; nothing is opened.
+
+    Raises
+    ------
+    ContractError, ParameterError
+        As for `open_searcher`.
+    StoreError
+        A file that it names does not exist.
+    """
     name = "the contract" if file.path is None else file.path.name
     if file.source is None:
         raise ContractError(f'{name} names no source, expected "source": {{"kind": …}} with kind {", ".join(FIELDS)}.')
@@ -44,8 +61,26 @@ def open_searcher(file: ContractFile) -> Searcher:
     problems = _problems(given)
     if problems:
         raise ContractError(f"the source of {name} cannot be used:\n{listed(problems)}")
-    folder = Path() if file.path is None else file.path.parent
-    return OPENERS[given["kind"]](given, folder, file)
+    missing = [str(path) for path in named_files(file) if not path.is_file()]
+    if missing:
+        raise StoreError(f"{name} names files that do not exist: {', '.join(missing)}. Paths are relative to it.")
+    if given["kind"] == "pgvector" and "index" in given:
+        from ...sources.postgres.settings import index_use
+
+        index_use(given["index"])
+    return given
+
+
+def named_files(file: ContractFile) -> list[Path]:
+    """Give the paths of the files that a source names; none of a database."""
+    source = {} if file.source is None else file.source
+    if source.get("kind") == "pgvector":
+        return []
+    return [_folder(file) / source[field] for field in FILES if isinstance(source.get(field), str)]
+
+
+def _folder(file: ContractFile) -> Path:
+    return Path() if file.path is None else file.path.parent
 
 
 def _problems(given: Mapping[str, Any]) -> list[str]:
@@ -68,11 +103,11 @@ def _problems(given: Mapping[str, Any]) -> list[str]:
 
 
 def _pgvector(given: Mapping[str, Any], folder: Path, file: ContractFile) -> Searcher:
-    from ..sources.postgres.candidates import PostgresSearcher
-    from ..sources.postgres.catalog import SCORES
-    from ..sources.postgres.connect import split_password
-    from ..sources.postgres.operators import metric_of_operator
-    from ..sources.postgres.settings import index_use
+    from ...sources.postgres.candidates import PostgresSearcher
+    from ...sources.postgres.catalog import SCORES
+    from ...sources.postgres.connect import redact_dsn, split_password
+    from ...sources.postgres.operators import metric_of_operator
+    from ...sources.postgres.settings import index_use
 
     metric = file.contract.metric
     if "operator" in given:
@@ -81,7 +116,7 @@ def _pgvector(given: Mapping[str, Any], folder: Path, file: ContractFile) -> Sea
         if metric in SCORES and SCORES[metric][0] != operator:
             raise ContractError(f"the source searches with {operator}, but {metric} comes from {SCORES[metric][0]}.")
     dsn = given.get("dsn")
-    if dsn is not None and split_password(dsn)[1] is not None:
+    if dsn is not None and (split_password(dsn)[1] is not None or redact_dsn(dsn) != dsn):
         raise ParameterError(
             "the dsn of a contract file must not carry a password; put it into PGPASSWORD or ~/.pgpass."
         )
@@ -99,7 +134,7 @@ def _pgvector(given: Mapping[str, Any], folder: Path, file: ContractFile) -> Sea
 
 
 def _faiss(given: Mapping[str, Any], folder: Path, file: ContractFile) -> Searcher:
-    from ..sources.faiss import FaissSearcher
+    from ...sources.faiss import FaissSearcher
 
     ids = None if "ids" not in given else folder / given["ids"]
     searcher = FaissSearcher.read(
@@ -115,8 +150,8 @@ def _faiss(given: Mapping[str, Any], folder: Path, file: ContractFile) -> Search
 
 
 def _arrays(given: Mapping[str, Any], folder: Path, file: ContractFile) -> Searcher:
-    from ..embed import read_vectors
-    from ..sources.arraysearch import ArraySearcher
+    from ...embed import read_vectors
+    from ...sources.arraysearch import ArraySearcher
 
     path = folder / given["vectors"]
     found = read_vectors(path)
@@ -126,7 +161,7 @@ def _arrays(given: Mapping[str, Any], folder: Path, file: ContractFile) -> Searc
 
 
 def _scores(given: Mapping[str, Any], folder: Path, file: ContractFile) -> Searcher:
-    from ..sources.filesearch import FileSearcher
+    from ...sources.filesearch import FileSearcher
 
     return FileSearcher(folder / given["file"], metric=file.contract.metric)
 

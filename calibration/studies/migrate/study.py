@@ -1,6 +1,7 @@
-"""The migration study: whether another metric, backend or index accepts the same documents, and if not, why."""
+"""The study itself: both sides searched exactly and as deployed, compared, and judged."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,21 +9,22 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from ..choose.rates import Rate
-from ..contract import ContractFile, Converted, Refusal, convert, read_contract
-from ..embed import VectorCache, read_vectors
-from ..errors import ContractError, LabelError, ParameterError, StoreError
-from ..labels import Labels, read_labels
-from ..params import RunParams
-from ..resources import cache_dir
-from ..sources.filesearch import FileSearcher
-from ..sources.search import Queries, Searcher
-from .migrate_example import example
-from .migrate_findings import findings, same_corpus
-from .migrate_open import open_searcher
-from .migrate_pairs import BOUNDARY, CAUSES, SIDES, flips, pair_table
-from .migrate_params import MigrateParams
-from .migrate_rates import (
+from ...choose.rates import Rate
+from ...contract import ContractFile, Converted, Refusal, convert, read_contract
+from ...embed import VectorCache, read_vectors
+from ...errors import ContractError, LabelError, ParameterError, StoreError
+from ...labels import Labels, read_labels
+from ...params import RunParams
+from ...resources import cache_dir
+from ...sources.filesearch import FileSearcher
+from ...sources.search import Queries, Searcher
+from ..progress import SILENT, Reporter
+from ..vectors import open_model
+from .example import example
+from .findings import findings, same_corpus
+from .pairs import BOUNDARY, CAUSES, SIDES, flips, pair_table
+from .params import MigrateParams
+from .rates import (
     Agreement,
     agreement,
     index_recall,
@@ -32,9 +34,8 @@ from .migrate_rates import (
     risk_and_coverage,
     wrong_migrations,
 )
-from .migrate_side import Side, measured
-from .progress import SILENT, Reporter
-from .vectors import open_model
+from .side import Side, measured
+from .source import open_searcher
 
 TOP_K = 10
 UNCHANGED, EXCEPT_BOUNDARY = "unchanged", "unchanged except boundary"
@@ -127,7 +128,7 @@ class Migration:
 
 
 def migrate(params: MigrateParams, report: Reporter = SILENT) -> Migration:
-    """Compare two searches over the same queries: first exactly, then as deployed.
+    """Compare two searches over the same queries: first exactly, then as deployed, each side in one state.
 
     Raises
     ------
@@ -142,20 +143,24 @@ def migrate(params: MigrateParams, report: Reporter = SILENT) -> Migration:
     old_file, new_file = read_contract(params.old), read_contract(params.new)
     conversion, refused, new_file = _converted(old_file, new_file)
     searchers = {"old": open_searcher(old_file), "new": open_searcher(new_file)}
+    _check_one_model(old_file, new_file, searchers)
     queries = _queries(params, searchers, report)
     labels = _labels(params)
     files = {"old": old_file, "new": new_file}
-    # a side waits for its backend most of the time, so both are asked at once
-    with report.bar("search both sides", len(SIDES), "sides") as step, ThreadPoolExecutor(len(SIDES)) as pool:
-        started = {
-            name: pool.submit(measured, file, searchers[name], queries, _cap(file, params))
-            for name, file in files.items()
-        }
-        sides = {}
-        for name, running in started.items():
-            sides[name] = running.result()
-            step(1)
-    return compare(params, sides["old"], sides["new"], queries, conversion, refused, labels)
+    with ExitStack() as stack:
+        for searcher in searchers.values():
+            stack.enter_context(searcher.frozen())
+        # a side waits for its backend most of the time, so both are asked at once
+        with report.bar("search both sides", len(SIDES), "sides") as step, ThreadPoolExecutor(len(SIDES)) as pool:
+            started = {
+                name: pool.submit(measured, file, searchers[name], queries, _cap(file, params))
+                for name, file in files.items()
+            }
+            sides = {}
+            for name, running in started.items():
+                sides[name] = running.result()
+                step(1)
+        return compare(params, sides["old"], sides["new"], queries, conversion, refused, labels)
 
 
 def compare(
@@ -226,6 +231,16 @@ def _converted(old: ContractFile, new: ContractFile) -> tuple[Converted | None, 
         return found, None, new
     contract = replace(new.contract, threshold_inclusive=found.inclusive)
     return found, None, replace(new, contract=contract, threshold=found.value)
+
+
+def _check_one_model(old: ContractFile, new: ContractFile, searchers: dict[str, Searcher]) -> None:
+    """Refuse to search two models' vectors with one set of query vectors."""
+    versions = (old.contract.embedding_version, new.contract.embedding_version)
+    if versions[0] != versions[1] and all(searcher.complete for searcher in searchers.values()):
+        raise ContractError(
+            f"different embedding_version ({versions[0]!r}, then {versions[1]!r}): query vectors come from one model, "
+            "so they cannot search both. Calibrate the new one with `calibrate run`, or give a side's scores in a file."
+        )
 
 
 def _queries(params: MigrateParams, searchers: dict[str, Searcher], report: Reporter) -> Queries:

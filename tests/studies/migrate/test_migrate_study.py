@@ -12,8 +12,8 @@ from calibration.contract import convert, read_contract
 from calibration.errors import ContractError, LabelError, ParameterError, StoreError
 from calibration.params import validated
 from calibration.result import migration_document, migration_schema
-from calibration.studies.migrate import migrate
-from calibration.studies.migrate_params import MigrateParams
+from calibration.studies.migrate.params import MigrateParams
+from calibration.studies.migrate.study import migrate
 
 pytestmark = pytest.mark.server
 FLOOR = 0.8
