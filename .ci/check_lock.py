@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 
 root = Path(__file__).resolve().parents[1]
 project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-UNLOCKED = {"benchmarks"}  # other tools and all they bring, for one benchmark
+UNLOCKED = {"benchmarks", "consumers"}  # other tools and all they bring, for one benchmark and one room of tests
 extras = {name: lines for name, lines in project["optional-dependencies"].items() if name not in UNLOCKED}
 wanted = [*project["dependencies"], *(line for lines in extras.values() for line in lines)]
 pins: dict[str, list[str]] = {}
