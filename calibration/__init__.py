@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .studies.check.runs import compare_runs
     from .studies.check.study import check_baseline
     from .studies.compare import compare_models
-    from .studies.hybrid.study import hybrid
     from .studies.hybrid.params import HybridParams
+    from .studies.hybrid.study import hybrid
     from .studies.migrate.params import MigrateParams
     from .studies.migrate.study import migrate
     from .studies.options.params import OptionsParams

@@ -241,11 +241,13 @@ class Summaries:
 
     def _count(self, block: npt.NDArray[np.floating], which: npt.NDArray[np.int64]) -> None:
         low, scale = float(self.edges[0]), BINS / float(self.edges[-1] - self.edges[0])
+        whole = block.size > 0 and not np.isnan(block.max())
         for row, values in zip(which, block, strict=True):  # a row stays in the processor's cache, a block does not
-            valid = values[~np.isnan(values)] if np.isnan(values.sum()) else values
+            valid = values if whole else values[~np.isnan(values)]
             self.scored[row] += len(valid)
             self.invalid[row] += len(values) - len(valid)
-            bins = np.clip((valid - low) * scale, 0, BINS - 1)
+            bins = (valid - low) * scale
+            np.clip(bins, 0, BINS - 1, out=bins)
             self._counts[row] += np.bincount(bins.astype(np.intp), minlength=BINS)
 
     def _keep_judged(

@@ -1,10 +1,15 @@
 """The best passages of every query, kept while blocks arrive in any order."""
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 
 RESERVE = 10
 """Tolerances below the last kept passage within which others are kept, too: they may tie with it in the end."""
+
+PATIENCE = 8
+"""Times `depth` candidates per query that may wait before they are sorted."""
 
 Candidates = tuple[npt.NDArray[np.float64], npt.NDArray[np.object_]]
 """Similarities and doc_ids."""
@@ -28,13 +33,17 @@ class TopN:
         self.tolerance = tolerance
         self._top: list[Candidates] = [_NONE] * queries
         self._bar = np.full(queries, -np.inf)
+        self._pending: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.object_]]] = []
+        self._waiting = 0
 
     def add(self, docs: npt.NDArray[np.object_], block: npt.NDArray[np.floating], which: npt.NDArray[np.int64]) -> None:
         """Offer a block, (rows, documents), whose documents are distinct; NaN is never kept."""
-        promising = block >= self._bar[which][:, None]
-        for i in np.flatnonzero(promising.any(axis=1)):
-            columns = np.flatnonzero(promising[i])
-            self._offer(int(which[i]), block[i, columns].astype(np.float64), docs[columns])
+        self._raise_bars(block, which)
+        rows, columns = np.nonzero(block >= self._bar[which][:, None])
+        self._pending.append((which[rows], block[rows, columns].astype(np.float64), docs[columns]))
+        self._waiting += len(rows)
+        if self._waiting > PATIENCE * self.depth * len(self._top):
+            self._settle()
 
     def extend(
         self, rows: npt.NDArray[np.int64], similarity: npt.NDArray[np.float64], docs: npt.NDArray[np.object_]
@@ -51,15 +60,34 @@ class TopN:
 
     def arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.object_]]:
         """Give everything kept: row numbers in ascending order, similarities, doc_ids."""
+        self._settle()
         rows = np.repeat(np.arange(len(self._top), dtype=np.int64), [len(values) for values, _ in self._top])
         similarity = np.concatenate([_NONE[0], *(values for values, _ in self._top)])
         return rows, similarity, np.concatenate([_NONE[1], *(docs for _, docs in self._top)])
 
+    def _raise_bars(self, block: npt.NDArray[np.floating], which: npt.NDArray[np.int64]) -> None:
+        """Give queries without a bar that of this block alone: never too high, since its documents are distinct."""
+        first = np.flatnonzero(~np.isfinite(self._bar[which]))
+        if len(first) == 0 or block.shape[1] < self.depth:
+            return
+        values = np.where(np.isnan(block[first]), -np.inf, block[first])
+        last = np.partition(values, -self.depth, axis=1)[:, -self.depth].astype(np.float64)
+        self._bar[which[first]] = last - RESERVE * self.tolerance
+
+    def _settle(self) -> None:
+        """Sort what waits by query and offer it; a few times rather than block by block, which costs a call a query."""
+        if not self._pending:
+            return
+        rows, values, docs = (np.concatenate(parts) for parts in zip(*self._pending, strict=True))
+        self._pending, self._waiting = [], 0
+        order = np.argsort(rows, kind="stable")
+        rows, values, docs = rows[order], values[order], docs[order]
+        present, starts = np.unique(rows, return_index=True)
+        for row, mine in zip(present, pairwise([*starts.tolist(), len(rows)]), strict=True):
+            self._offer(int(row), values[slice(*mine)], docs[slice(*mine)])
+
     def _offer(self, row: int, values: npt.NDArray[np.float64], docs: npt.NDArray[np.object_]) -> None:
         """Keep the best and what may tie with the last of them; ranks are settled at the end."""
-        if len(values) > self.depth:  # documents are distinct among themselves here, so this cut is safe
-            enough = values >= self._bar_of(values)
-            values, docs = values[enough], docs[enough]
         similarity, ids = self._top[row]
         similarity, ids = _distinct(np.concatenate([similarity, values]), np.concatenate([ids, docs]))
         if len(similarity) >= self.depth:

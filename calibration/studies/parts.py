@@ -1,17 +1,20 @@
 """Scoring a corpus part by part: here, on other processors or other machines, and again only where it was cut short."""
 
+import os
 import queue
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import version
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
 
 from ..contract import ScoreContract, check_cosine_range
 from ..errors import ParameterError, StoreError, listed
@@ -96,7 +99,8 @@ def score_blocks(blocks: Iterable[Block], scoring: Scoring, step: Callable[[int]
         Called with the passages of every block that is done.
     """
     seen = Seen(scoring.start.empty())
-    with _read_ahead(_gathered(blocks)) as ahead:
+    # a processor is left to the server and to the thread that reads: a second one here would only wait for them
+    with _read_ahead(_gathered(blocks)) as ahead, _threads().limit(limits=max(1, (os.cpu_count() or 2) - 1)):
         for block in ahead:
             _add(seen.summaries, block, scoring)
             seen.rows += len(block.doc_ids)
@@ -164,6 +168,11 @@ def _check_workers(found: Mapping[str, object], scheduler: str) -> None:
         raise ParameterError(f"the Dask scheduler at {scheduler} has no worker; start one: dask worker {scheduler}")
     if wrong:
         raise ParameterError(f"every Dask worker needs {PACKAGE} {own}:\n" + listed(wrong))
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def _add(summaries: Summaries, block: Block, scoring: Scoring) -> None:

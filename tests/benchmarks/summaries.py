@@ -40,7 +40,9 @@ def main() -> int:
     if found.floor is None or len(found.curves) == 0:
         sys.exit("no recommendation, or no curves")
     total = int(scores.histogram.counts.sum())
-    print(f"{total} scores: floor {found.floor}, top-K {found.top_k.value}: {seconds:.1f} s, peak {memory / 1e6:.0f} MB")
+    print(
+        f"{total} scores: floor {found.floor}, top-K {found.top_k.value}: {seconds:.1f} s, peak {memory / 1e6:.0f} MB"
+    )
     if options.json:
         document = {"scores": total, "seconds": seconds, "memory": memory}
         options.json.write_text(json.dumps(document) + "\n", encoding="utf-8")
