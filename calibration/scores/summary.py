@@ -113,11 +113,13 @@ class Summaries:
         which = np.arange(len(self.query_ids)) if rows is None else np.asarray(rows)
         if block.shape != (len(which), len(docs)):
             raise ValueError(f"similarities have shape {block.shape}, expected {(len(which), len(docs))}")
-        if block.size and not (np.isfinite(block.max()) and np.isfinite(block.min())):  # NaN when any value is
+        # both are NaN when any value is
+        extent = (float(block.min()), float(block.max())) if block.size else (0.0, 0.0)
+        if not np.isfinite(extent).all():
             block = np.where(np.isfinite(block), block, np.nan)
         if counted:
             # passages, so that the histogram does not depend on how documents fall into blocks
-            self._count(block, which)
+            self._count(block, which, extent)
         docs, block = _best_per_document(docs, block)
         self._keep_judged(docs, block, which)
         self._best.add(docs, block, which)
@@ -239,15 +241,19 @@ class Summaries:
             }
         )
 
-    def _count(self, block: npt.NDArray[np.floating], which: npt.NDArray[np.int64]) -> None:
-        low, scale = float(self.edges[0]), BINS / float(self.edges[-1] - self.edges[0])
-        whole = block.size > 0 and not np.isnan(block.max())
+    def _count(
+        self, block: npt.NDArray[np.floating], which: npt.NDArray[np.int64], extent: tuple[float, float]
+    ) -> None:
+        low, high = float(self.edges[0]), float(self.edges[-1])
+        scale, whole = BINS / (high - low), bool(np.isfinite(extent).all())
+        inside = whole and low <= extent[0] and (extent[1] - low) * scale < BINS - 1
         for row, values in zip(which, block, strict=True):  # a row stays in the processor's cache, a block does not
             valid = values if whole else values[~np.isnan(values)]
             self.scored[row] += len(valid)
             self.invalid[row] += len(values) - len(valid)
             bins = (valid - low) * scale
-            np.clip(bins, 0, BINS - 1, out=bins)
+            if not inside:
+                np.clip(bins, 0, BINS - 1, out=bins)
             self._counts[row] += np.bincount(bins.astype(np.intp), minlength=BINS)
 
     def _keep_judged(

@@ -25,6 +25,7 @@ from . import division
 from .catalog import Names, Target, check_metric, resolve
 from .connect import Connection, explained, redact_dsn, set_local, snapshot
 from .division import export_snapshot, grid, state, unchanged, within
+from .fixed import INTEGERS, fixed_blocks, fixed_columns
 from .plan import search_plan
 from .preflight import EXACT_SETTINGS, measure, plan_of, prove_exact
 from .rows import block_of, check_left_out, columns_of, stream, width_of
@@ -150,7 +151,10 @@ class PostgresSource:
             ranges = grid(connection, target, facts, part_rows or division.PART_ROWS)
             shared = export_snapshot(connection)
             zeros = facts.zero_vectors > 0 and needs_direction(self.metric)
-            parts = [Part(number, (shared, *bounds, width, zeros)) for number, bounds in enumerate(ranges)]
+            # one statement per part, so a table that cannot be cut is read through a cursor
+            small = len(ranges) > 1 or facts.rows <= (part_rows or division.PART_ROWS)
+            fixed = small and target.id_type in INTEGERS and self.names.document_column is None
+            parts = [Part(number, (shared, *bounds, width, zeros, fixed)) for number, bounds in enumerate(ranges)]
             self._facts |= {"strategy": "fetch", "parts": len(parts)}
             self._proven(connection, target, columns_of(target), (), within(parts[-1]))
             now = state(connection, target, facts, len(parts))
@@ -158,8 +162,14 @@ class PostgresSource:
 
     def read(self, part: Part) -> Iterator[Block]:
         """Yield a part in blocks of vectors, over a connection of its own that sees the division's snapshot."""
-        shared, _, _, width, zeros = part.token
+        shared, _, _, width, zeros, fixed = part.token
         with self._opened("pull from", shared) as (connection, target):
+            if fixed:
+                query = self._proven(connection, target, fixed_columns(target), (), within(part))
+                for names, vectors in fixed_blocks(connection, target, query, width, _block_rows(width)):
+                    keep = np.asarray(vectors.any(axis=1)) if zeros else np.ones(len(vectors), dtype=np.bool_)
+                    yield block_of(names, [None] * len(names), keep, target, vectors=vectors)
+                return
             for block, _ in self._fetched(connection, target, width, zeros, within(part)):
                 yield block
 
@@ -263,8 +273,7 @@ class PostgresSource:
     ) -> Iterator[tuple[Block, int]]:
         """Yield blocks of vectors, each with how many were left out of it because they have no direction."""
         query = self._proven(connection, target, columns_of(target), (), condition)
-        size = max(256, min(50_000, BLOCK_BYTES // (4 * width)))
-        for rows in stream(connection, target, query, (), size):
+        for rows in stream(connection, target, query, (), _block_rows(width)):
             names, documents, cells = zip(*rows, strict=True)
             vectors = decode(cells, width, target.column_type)
             keep = np.asarray(vectors.any(axis=1)) if zeros else np.ones(len(vectors), dtype=np.bool_)
@@ -299,3 +308,7 @@ class PostgresSource:
         query = target.select(columns, present if condition is None else present + sql.SQL(" AND ") + condition)
         self._facts["plan"] = prove_exact(connection, plan_of(connection, query, parameters))
         return query
+
+
+def _block_rows(width: int) -> int:
+    return max(256, min(50_000, BLOCK_BYTES // (4 * width)))

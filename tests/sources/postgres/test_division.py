@@ -8,7 +8,7 @@ import pytest
 
 from calibration.errors import StoreError
 from calibration.sources.base import DividedSource
-from calibration.sources.postgres import PostgresSource, division
+from calibration.sources.postgres import PostgresSource, division, fixed
 
 pytestmark = pytest.mark.server
 QUERY = np.eye(3, dtype=np.float32)
@@ -123,3 +123,30 @@ def test_what_blocks_a_pull_stops_it_here_too(source, dsn, run):
         pass
     with pytest.raises(StoreError, match="dimensions"), source.divided(np.eye(2, dtype=np.float32)):
         pass
+
+
+@pytest.mark.parametrize("kind", ["vector", "halfvec"])
+@pytest.mark.parametrize("key", ["int2", "int4", "int8", "text", "uuid"])
+def test_every_kind_of_id_and_vector_comes_back_as_it_is(dsn, run, monkeypatch, kind, key):
+    """Integers travel in rows of one size, others as text; a filter may hold a percent sign."""
+    monkeypatch.setattr(division, "PART_ROWS", 40)
+    name = "md5(i::text)::uuid" if key == "uuid" else f"(i - 50)::{key}"
+    run(
+        f"CREATE TABLE kinds (id {key} PRIMARY KEY, note text, e {kind}(3))",
+        f"INSERT INTO kinds SELECT {name}, 'n%' || i, format('[%s,0.5,-2]', i)::{kind}"
+        " FROM generate_series(1, 100) AS i",
+    )
+    where = "note LIKE 'n%' AND note <> 'n%7'"
+    found = PostgresSource(dsn, "kinds", vector_column="e", metric="l2", where=where)
+    with found.divided(QUERY) as opened:
+        blocks = [block for part in opened.parts for block in found.read(part)]
+    back = {
+        name: vector.tolist() for block in blocks for name, vector in zip(block.doc_ids, block.vectors, strict=True)
+    }
+    assert back == dict(run("SELECT id::text, e::real[] FROM kinds WHERE note <> 'n%7'"))
+    assert len(back) == 99
+
+
+def test_a_row_of_another_size_is_refused():
+    with pytest.raises(StoreError, match="other sizes"):
+        fixed._decoded(b"x" * 10, np.dtype([("columns", ">i2"), ("id_size", ">i4")]), 3)
