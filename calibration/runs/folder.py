@@ -96,7 +96,9 @@ def publish(
         "versions": versions(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    write_text(folder / manifest, dumps(facts) + "\n")
+    # written aside, so that a process killed here leaves nothing beside the results
+    write_text(staged / manifest, dumps(facts) + "\n")
+    os.replace(staged / manifest, folder / manifest)
 
 
 def stands(folder: Path, inputs: str, files: Sequence[str], *, manifest: str) -> bool:
