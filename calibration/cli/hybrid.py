@@ -1,6 +1,6 @@
 """`calibrate hybrid`: fused, reranked and lexical scores, and where a gate belongs among them."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,17 +28,9 @@ def hybrid(
     where: o.Where = None,
     metric: o.Metric = None,
     base_url: o.BaseUrl = None,
-    text_column: Annotated[
-        str | None, typer.Option("--text-column", help="column of the text, or its tsvector", metavar="COLUMN")
-    ] = None,
-    text_search: Annotated[
-        str | None,
-        typer.Option("--text-search", help="text search configuration; by language of the queries", metavar="NAME"),
-    ] = None,
-    text_rank: Annotated[
-        Literal["ts_rank", "ts_rank_cd", "word_similarity"] | None,
-        typer.Option("--text-rank", help="how words are ranked; word_similarity needs pg_trgm"),
-    ] = None,
+    text_column: o.TextColumn = None,
+    text_search: o.TextSearch = None,
+    text_rank: o.TextRank = None,
     signals: Annotated[
         str | None, typer.Option("--signals", help="run log with one column per signal", metavar="FILE")
     ] = None,
@@ -48,29 +40,19 @@ def hybrid(
     signal_metrics: Annotated[
         list[str] | None, typer.Option("--signal-metrics", help="what a signal is", metavar="SIGNAL=METRIC")
     ] = None,
-    unscored: Annotated[
-        Literal["drop", "keep"] | None, typer.Option("--unscored", help="candidates without a similarity")
-    ] = None,
+    unscored: o.Unscored = None,
     proposed_threshold: Annotated[
         float | None,
         typer.Option("--proposed-threshold", parser=o.number, help="what somebody wants to cut at", metavar="T"),
     ] = None,
-    depth: Annotated[
-        int | None, typer.Option("--depth", parser=o.whole, help="candidates of each leg", metavar="N")
-    ] = None,
-    rrf_k: Annotated[
-        float | None, typer.Option("--rrf-k", parser=o.number, help="k of reciprocal rank fusion", metavar="K")
-    ] = None,
+    depth: o.Depth = None,
+    rrf_k: o.RrfK = None,
     vector_weight: Annotated[
         float | None,
         typer.Option("--vector-weight", parser=o.number, help="of the similarity in the weighted sum", metavar="SHARE"),
     ] = None,
-    rerank: Annotated[
-        str | None, typer.Option("--rerank", help="late-interaction, or a rerank endpoint", metavar="NAME")
-    ] = None,
-    rerank_depth: Annotated[
-        int | None, typer.Option("--rerank-depth", parser=o.whole, help="candidates it reads", metavar="N")
-    ] = None,
+    rerank: o.Rerank = None,
+    rerank_depth: o.RerankDepth = None,
     rel_level: o.RelLevel = None,
     unjudged: o.Unjudged = None,
     answerability: o.ByKind = None,

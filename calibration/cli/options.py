@@ -97,6 +97,24 @@ ExcludeSubject = Annotated[
 Language = Annotated[list[str] | None, typer.Option("--language", help="language of the probes", metavar="CODE")]
 AllowDangling = Annotated[bool, typer.Option("--allow-dangling", help="accept judgements of absent passages")]
 NoProbes = Annotated[bool, typer.Option("--no-probes", help="do not measure far noise with probe queries")]
+TextColumn = Annotated[
+    str | None, typer.Option("--text-column", help="column of the text, or its tsvector", metavar="COLUMN")
+]
+TextSearch = Annotated[
+    str | None,
+    typer.Option("--text-search", help="text search configuration; by language of the queries", metavar="NAME"),
+]
+TextRank = Annotated[
+    Literal["ts_rank", "ts_rank_cd", "word_similarity"] | None,
+    typer.Option("--text-rank", help="how words are ranked; word_similarity needs pg_trgm"),
+]
+Unscored = Annotated[Literal["drop", "keep"] | None, typer.Option("--unscored", help="candidates without a similarity")]
+Depth = Annotated[int | None, typer.Option("--depth", parser=whole, help="candidates of each leg", metavar="N")]
+RrfK = Annotated[float | None, typer.Option("--rrf-k", parser=number, help="k of reciprocal rank fusion", metavar="K")]
+Rerank = Annotated[str | None, typer.Option("--rerank", help="late-interaction, or a rerank endpoint", metavar="NAME")]
+RerankDepth = Annotated[
+    int | None, typer.Option("--rerank-depth", parser=whole, help="candidates it reads", metavar="N")
+]
 Workers = Annotated[
     int | None, typer.Option("--workers", parser=whole, help="processes that read and score side by side", metavar="N")
 ]

@@ -1,6 +1,6 @@
 """`calibrate options`: five designs of one retrieval system, measured on the same queries."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,32 +28,14 @@ def options(
     where: o.Where = None,
     metric: o.Metric = None,
     base_url: o.BaseUrl = None,
-    text_column: Annotated[
-        str | None, typer.Option("--text-column", help="column of the text, or its tsvector", metavar="COLUMN")
-    ] = None,
-    text_search: Annotated[
-        str | None,
-        typer.Option("--text-search", help="text search configuration; by language of the queries", metavar="NAME"),
-    ] = None,
-    text_rank: Annotated[
-        Literal["ts_rank", "ts_rank_cd", "word_similarity"] | None,
-        typer.Option("--text-rank", help="how words are ranked; word_similarity needs pg_trgm"),
-    ] = None,
-    unscored: Annotated[
-        Literal["drop", "keep"] | None, typer.Option("--unscored", help="candidates without a similarity")
-    ] = None,
-    depth: Annotated[
-        int | None, typer.Option("--depth", parser=o.whole, help="candidates of each leg", metavar="N")
-    ] = None,
-    rrf_k: Annotated[
-        float | None, typer.Option("--rrf-k", parser=o.number, help="k of reciprocal rank fusion", metavar="K")
-    ] = None,
-    rerank: Annotated[
-        str | None, typer.Option("--rerank", help="late-interaction, or a rerank endpoint", metavar="NAME")
-    ] = None,
-    rerank_depth: Annotated[
-        int | None, typer.Option("--rerank-depth", parser=o.whole, help="candidates it reads", metavar="N")
-    ] = None,
+    text_column: o.TextColumn = None,
+    text_search: o.TextSearch = None,
+    text_rank: o.TextRank = None,
+    unscored: o.Unscored = None,
+    depth: o.Depth = None,
+    rrf_k: o.RrfK = None,
+    rerank: o.Rerank = None,
+    rerank_depth: o.RerankDepth = None,
     rel_level: o.RelLevel = None,
     unjudged: o.Unjudged = None,
     answerability: o.ByKind = None,

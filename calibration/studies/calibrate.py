@@ -20,8 +20,9 @@ from .inputs import Inputs, passage_texts, read_inputs
 from .model import Calibration
 from .partstore import PartStore
 from .progress import SILENT, Reporter
+from .texts import open_model
 from .tokens import passage_lengths
-from .vectors import open_model, pull_vectors
+from .vectors import pull_vectors
 
 if TYPE_CHECKING:
     from ..embed.registry import ModelSpec

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..embed import Embedder, VectorCache, VectorFile, measured_norms, open_embedder, read_vectors
+from ..embed import VectorFile, measured_norms, read_vectors
 from ..errors import EmbeddingError, LabelError, StoreError
 from ..labels import Labels, check_documents
 from ..params import RunParams
@@ -17,12 +17,13 @@ from ..resources import cache_dir
 from ..scores import Scores
 from ..sources.base import VectorSource
 from ..sources.vectorfile import VectorFileSource
-from .inputs import Inputs, order_vectors, passage_texts, query_texts, require_model
+from .inputs import Inputs, order_vectors, passage_texts, query_texts
 from .parts import Workers
 from .partstore import PartStore
 from .progress import Reporter
 from .pull import pull_scores, source_facts
-from .snapshot import EmbedPassages, corpus_sample
+from .snapshot import corpus_sample
+from .texts import Texts
 
 if TYPE_CHECKING:
     from ..sources.postgres import PostgresSource
@@ -46,7 +47,7 @@ def pull_vectors(
         Labels, since judged passages are checked against a corpus that lies elsewhere.
     """
     with ExitStack() as stack:
-        texts = _Texts(params, report)
+        texts = Texts(params, report)
         source, queries, inputs = stack.enter_context(_open(params, inputs, texts, report))
         with report.bar(f"{params.run_name}: pull scores", None, "passages") as step:
             scores, preflight = pull_scores(
@@ -88,82 +89,9 @@ def _search_plan(source: VectorSource, limit: int) -> dict[str, Any] | None:
     return source.search_plan(limit) if isinstance(source, PostgresSource) else None
 
 
-class _Texts:
-    """The model of a run and its cache; opened when the first text needs it."""
-
-    def __init__(self, params: RunParams, report: Reporter) -> None:
-        self._params = params
-        self._report = report
-        self._embedder: Embedder | None = None
-        self._cache = VectorCache(cache_dir())
-        self._truncated = 0
-
-    def embed(self, texts: list[str], role: Any, ids: list[str]) -> Vectors:
-        """Embed texts through the cache."""
-        embedder = self._open()
-        what = f"{self._params.run_name}: embed {'queries' if role == 'query' else 'passages'}"
-        before = self._cache.truncated
-        with self._report.bar(what, len(texts), "texts") as step:
-            vectors = self._cache.embed(embedder, texts, role, step, ids=ids)
-        if role == "passage":
-            self._truncated += self._cache.truncated - before
-        return vectors
-
-    @property
-    def passages(self) -> EmbedPassages | None:
-        """The model of the queries on passages, without a word about it; None where nothing was embedded."""
-        if self._embedder is None:
-            return None
-        return lambda texts, ids: self._cache.embed(self._open(), texts, "passage", ids=ids)
-
-    @property
-    def truncated(self) -> int:
-        """Passages that the model cut."""
-        return self._truncated
-
-    @property
-    def version(self) -> str:
-        """What scores of this model say they come from."""
-        if self._embedder is not None:
-            identity = self._embedder.identity()
-            return f"{identity.name}@{identity.digest}"
-        return self._params.model_value or self._params.model or "undeclared"
-
-    @property
-    def digest(self) -> str:
-        """Digest of the model's identity."""
-        return self._open().identity().digest
-
-    def facts(self) -> dict[str, Any]:
-        """Facts for run.json: identity, and how many texts the model had to read in this run."""
-        if self._embedder is None:
-            return {"name": self._params.model or self._params.model_value, "digest": None, "embedded": 0, "reused": 0}
-        return {
-            **self._embedder.identity().to_dict(),
-            "embedded": self._cache.embedded,
-            "reused": self._cache.reused,
-        }
-
-    def _open(self) -> Embedder:
-        if self._embedder is None:
-            self._embedder = open_model(self._params, require_model(self._params, "texts"))
-        return self._embedder
-
-
-def open_model(params: RunParams, name: str) -> Embedder:
-    """Open a model with the parameters' options; nothing is embedded or asked yet."""
-    return open_embedder(
-        name,
-        base_url=params.base_url,
-        dimensions=params.dimensions,
-        query_prefix=params.query_prefix or "",
-        passage_prefix=params.passage_prefix or "",
-    )
-
-
 @contextmanager
 def _open(
-    params: RunParams, inputs: Inputs, texts: _Texts, report: Reporter
+    params: RunParams, inputs: Inputs, texts: Texts, report: Reporter
 ) -> Iterator[tuple[VectorSource, Vectors, Inputs]]:
     """Open the source that the parameters name, with the query vectors that fit it."""
     if params.source_kind == "embedded":
@@ -186,7 +114,7 @@ def _open(
 
 
 @contextmanager
-def _embedded(params: RunParams, inputs: Inputs, texts: _Texts, report: Reporter) -> Iterator[VectorSource]:
+def _embedded(params: RunParams, inputs: Inputs, texts: Texts, report: Reporter) -> Iterator[VectorSource]:
     """Load the corpus into the embedded server and read it back from there."""
     from ..sources.postgres import PostgresSource, load_vectors, table_name
     from ..sources.postgres.server import embedded_server
@@ -243,7 +171,7 @@ def _database(params: RunParams, inputs: Inputs) -> tuple[VectorSource, Inputs]:
     return source, inputs
 
 
-def _query_vectors(params: RunParams, inputs: Inputs, texts: _Texts, file: VectorFile | None) -> Vectors:
+def _query_vectors(params: RunParams, inputs: Inputs, texts: Texts, file: VectorFile | None) -> Vectors:
     """Use the query vectors of the file where it has them; the model embeds the probes, or all queries."""
     if file is None or file.query_ids is None or file.query_vectors is None:
         return _embed_queries(inputs, texts)
@@ -260,7 +188,7 @@ def _query_vectors(params: RunParams, inputs: Inputs, texts: _Texts, file: Vecto
     return np.vstack([labelled, probes])
 
 
-def _embed_queries(inputs: Inputs, texts: _Texts) -> Vectors:
+def _embed_queries(inputs: Inputs, texts: Texts) -> Vectors:
     return texts.embed(query_texts(inputs), "query", inputs.query_ids)
 
 

@@ -10,12 +10,10 @@ from ...errors import StoreError
 from ..base import Floats32
 from .catalog import Target
 from .connect import Connection
-from .wire import COPY_END, COPY_HEADER
+from .wire import COPY_END, COPY_HEADER, FLOATS
 
 INTEGERS = {"int2": ">i2", "int4": ">i4", "int8": ">i8"}
 """Type of an id column -> its binary form."""
-
-_FLOATS = {"vector": ">f4", "halfvec": ">f2"}
 
 
 def fixed_columns(target: Target) -> sql.Composed:
@@ -41,7 +39,7 @@ def fixed_blocks(
             ("size", ">i4"),
             ("width", ">i2"),
             ("unused", ">i2"),
-            ("values", _FLOATS[target.column_type], (width,)),
+            ("values", FLOATS[target.column_type], (width,)),
         ]
     )
     # without parameters nothing is read as a placeholder, so what was doubled for them is single again

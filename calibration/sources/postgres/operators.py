@@ -2,11 +2,9 @@
 
 from psycopg import sql
 
+from ...contract.metrics import OPERATORS
 from ...errors import StoreError
 from .catalog import SCORES, Target
-
-OPERATORS = {"<=>": "cosine_distance", "<->": "l2", "<#>": "negative_inner_product"}
-"""pgvector's operator -> the metric it gives."""
 
 REFUSED = {
     "<+>": "it gives the L1 (taxicab) distance, from which no algebra leads to a cosine, whatever the vectors' length",

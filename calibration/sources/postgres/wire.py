@@ -10,7 +10,8 @@ from ..base import Floats32
 
 COPY_HEADER = b"PGCOPY\n\xff\r\n\x00" + struct.pack("!ii", 0, 0)
 COPY_END = struct.pack("!h", -1)
-_FLOATS = {"vector": ">f4", "halfvec": ">f2"}
+FLOATS = {"vector": ">f4", "halfvec": ">f2"}
+"""Column type -> the binary form of its numbers."""
 
 
 def decode(cells: Sequence[bytes], width: int, column_type: str = "vector") -> Floats32:
@@ -26,7 +27,7 @@ def decode(cells: Sequence[bytes], width: int, column_type: str = "vector") -> F
     >>> decode([bytes.fromhex("000200003f80000000000000")], 2).tolist()
     [[1.0, 0.0]]
     """
-    record = np.dtype([("width", ">i2"), ("unused", ">i2"), ("values", _FLOATS[column_type], (width,))])
+    record = np.dtype([("width", ">i2"), ("unused", ">i2"), ("values", FLOATS[column_type], (width,))])
     raw = b"".join(cells)
     if len(raw) != len(cells) * record.itemsize:
         raise StoreError(f"received vectors of other widths than {width}; the column changed, or holds several widths.")

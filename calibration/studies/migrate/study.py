@@ -19,7 +19,7 @@ from ...resources import cache_dir
 from ...sources.filesearch import FileSearcher
 from ...sources.search import Queries, Searcher
 from ..progress import SILENT, Reporter
-from ..vectors import open_model
+from ..texts import open_model
 from .example import example
 from .findings import findings, same_corpus
 from .pairs import BOUNDARY, CAUSES, SIDES, flips, pair_table
