@@ -163,8 +163,9 @@ def _install_kernel() -> None:
     """Make a kernel of the interpreter that runs now, whatever kernels the machine or the notebook name."""
     spec = json.dumps(
         {
-            # ERROR: at each start ipykernel warns that a kernel on this machine's loopback is not encrypted
-            "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"],
+            # CRITICAL: at each start ipykernel warns that a kernel on this machine's loopback is not encrypted, and the
+            # interrupt which precedes every shutdown is an ERROR to it when it is still tidying up after its last reply
+            "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=CRITICAL"],
             "display_name": "Python 3",
             "language": "python",
         }

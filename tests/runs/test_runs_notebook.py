@@ -141,6 +141,23 @@ def test_c90_a_notebook_without_kernelspec_runs(notebook: Write, tmp_path: Path)
     assert printed(done) == "0.0\n"
 
 
+def test_a_kernel_interrupted_while_it_shuts_down_prints_nothing(
+    notebook: Write, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Every shutdown begins with an interrupt; one that meets a kernel still tidying up is nothing to report."""
+    source = notebook("""
+import time
+handlers = get_ipython().kernel.shell_handlers
+answer = handlers["kernel_info_request"]  # the last thing asked of a kernel before it is stopped
+async def slow(*args):
+    await answer(*args)
+    time.sleep(1)
+handlers["kernel_info_request"] = slow
+""")
+    execute(source, tmp_path / "done.ipynb", {"floor": 0.0})
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_failing_cell_leaves_a_readable_notebook_and_what_was_there(notebook: Write, tmp_path: Path) -> None:
     target = tmp_path / "out" / "done.ipynb"
     target.parent.mkdir()
