@@ -3,13 +3,14 @@
 from .bands import Band, Bands, find_bands
 from .queries import judged_top, query_table
 from .scored import check_direction, document_labels, scores_from_candidates
-from .similarity import score_block
+from .similarity import BlockScorer, score_block
 from .summary import Histogram, Summaries
 from .table import Sample, Scores, with_ranks
 
 __all__ = [
     "Band",
     "Bands",
+    "BlockScorer",
     "Histogram",
     "Sample",
     "Scores",

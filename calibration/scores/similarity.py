@@ -7,55 +7,85 @@ from ..errors import ContractError
 
 Vectors = npt.NDArray[np.float32]
 
+_COSINES = ("cosine_similarity", "cosine_distance")
+_METRICS = (*_COSINES, "inner_product", "negative_inner_product", "l2", "squared_l2")
 _SHORTEST, _LONGEST = np.float32(1e-30), np.float32(1e30)
 """Squared lengths between which float32 keeps its precision."""
 
 
-def score_block(queries: Vectors, documents: Vectors, metric: str) -> npt.NDArray[np.float32]:
-    """Score every query against every document of a block.
+class BlockScorer:
+    """Scores one set of queries against documents block by block.
 
     Parameters
     ----------
-    queries : ndarray, (q, d)
-    documents : ndarray, (b, d)
+    queries : ndarray of float32, (q, d)
     metric : str
         A metric of vectors, by its name in the contract.
 
-    Returns
-    -------
-    ndarray, (q, b)
-        Raw backend values. A zero vector scores NaN under a cosine metric, as in pgvector.
+    Raises
+    ------
+    ContractError
+        The metric is none between vectors.
+
+    Examples
+    --------
+    >>> BlockScorer(np.float32([[3, 4]]), "cosine_similarity").score(np.float32([[0, 2], [3, 0]])).round(4).tolist()
+    [[0.800000011920929, 0.6000000238418579]]
+    """
+
+    def __init__(self, queries: Vectors, metric: str) -> None:
+        if metric not in _METRICS:
+            raise ContractError(f"{metric!r} is not a metric between vectors.")
+        self.metric = metric
+        self._queries = _unit(queries) if metric in _COSINES else queries
+
+    def score(self, documents: Vectors, out: npt.NDArray[np.float32] | None = None) -> npt.NDArray[np.float32]:
+        """Score every query against every document of a block.
+
+        Parameters
+        ----------
+        documents : ndarray, (b, d)
+        out : ndarray of float32, (q, b), optional
+            Where the scores are written: a new block of memory costs about a third of the product.
+
+        Returns
+        -------
+        ndarray, (q, b)
+            Raw backend values. A zero vector scores NaN under a cosine metric, as in pgvector.
+        """
+        if self.metric in _COSINES:
+            return self._cosines(documents, out)
+        scores: npt.NDArray[np.float32] = np.matmul(self._queries, documents.T, out=out)
+        if self.metric == "negative_inner_product":
+            return np.negative(scores, out=scores)
+        if self.metric in ("l2", "squared_l2"):
+            squares = (self._queries**2).sum(axis=1)[:, None] + (documents**2).sum(axis=1)[None, :]
+            scores *= np.float32(2.0)
+            np.maximum(np.subtract(squares, scores, out=scores), 0.0, out=scores)
+            return np.sqrt(scores, out=scores) if self.metric == "l2" else scores
+        return scores
+
+    def _cosines(self, documents: Vectors, out: npt.NDArray[np.float32] | None) -> npt.NDArray[np.float32]:
+        """Scale the product rather than the documents: a block has fewer scores to write than numbers to divide."""
+        squares = np.einsum("ij,ij->i", documents, documents)
+        ordinary = (squares > _SHORTEST) & (squares < _LONGEST)
+        if not ordinary.all():  # the squares of others leave float32
+            documents, squares = _unit(documents), np.where(documents.any(axis=1), np.float32(1.0), np.float32(0.0))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            cosine: npt.NDArray[np.float32] = np.matmul(self._queries, documents.T, out=out)
+            cosine *= np.float32(1.0) / np.sqrt(squares)
+        return np.subtract(np.float32(1.0), cosine, out=cosine) if self.metric == "cosine_distance" else cosine
+
+
+def score_block(queries: Vectors, documents: Vectors, metric: str) -> npt.NDArray[np.float32]:
+    """Score every query against every document of one block; see `BlockScorer`.
 
     Examples
     --------
     >>> score_block(np.float32([[1, 0]]), np.float32([[0, 2], [3, 0]]), "cosine_distance").tolist()
     [[1.0, 0.0]]
     """
-    if metric in ("cosine_similarity", "cosine_distance"):
-        cosine = _cosines(queries, documents)
-        return cosine if metric == "cosine_similarity" else np.float32(1.0) - cosine
-    product: npt.NDArray[np.float32] = queries @ documents.T
-    if metric == "inner_product":
-        return product
-    if metric == "negative_inner_product":
-        return -product
-    if metric in ("l2", "squared_l2"):
-        squared = (queries**2).sum(axis=1)[:, None] + (documents**2).sum(axis=1)[None, :] - 2.0 * product
-        distance: npt.NDArray[np.float32] = np.maximum(squared, 0.0)
-        return np.sqrt(distance) if metric == "l2" else distance
-    raise ContractError(f"{metric!r} is not a metric between vectors.")
-
-
-def _cosines(queries: Vectors, documents: Vectors) -> Vectors:
-    """Scale the product rather than the documents: a block has fewer scores to write than numbers to divide."""
-    squares = np.einsum("ij,ij->i", documents, documents)
-    ordinary = (squares > _SHORTEST) & (squares < _LONGEST)
-    if not ordinary.all():  # the squares of others leave float32
-        documents, squares = _unit(documents), np.where(documents.any(axis=1), np.float32(1.0), np.float32(0.0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        product: Vectors = _unit(queries) @ documents.T
-        product *= np.float32(1.0) / np.sqrt(squares)
-    return product
+    return BlockScorer(queries, metric).score(documents)
 
 
 def _unit(vectors: Vectors) -> Vectors:

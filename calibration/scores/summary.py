@@ -260,8 +260,10 @@ class Summaries:
         self, docs: npt.NDArray[np.object_], block: npt.NDArray[np.floating], which: npt.NDArray[np.int64]
     ) -> None:
         position = {int(row): i for i, row in enumerate(which)}
-        for column, doc_id in enumerate(docs):
-            for row in self._wanted.get(doc_id, ()):
+        wanted = self._wanted
+        for column in [i for i, doc_id in enumerate(docs) if doc_id in wanted]:
+            doc_id = docs[column]
+            for row in wanted[doc_id]:
                 if row in position:
                     value = float(block[position[row], column])
                     if not np.isnan(value):

@@ -4,9 +4,9 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from itertools import chain
@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
-from ..contract import ScoreContract, check_cosine_range
+from ..contract import ScoreContract
 from ..errors import ParameterError, StoreError, listed
-from ..scores import Summaries, score_block
+from ..scores import BlockScorer, Summaries
 from ..sources.base import Block, DividedSource, Part
 
 BLOCK_ROWS = 8192
@@ -33,7 +33,6 @@ JOINING = 10.0
 PATIENCE = 5.0
 """Seconds that a cancelled read may take to end; a server at work on a long statement is left to its timeout."""
 
-SLACK = 1e-3
 PACKAGE = "retrieval-calibration"
 
 
@@ -74,6 +73,15 @@ class Scoring:
     contract: ScoreContract
     start: Summaries
 
+    def scorer(self) -> BlockScorer:
+        """Scorer of vectors: of the cosine itself, rather than through a distance and back in float32."""
+        return BlockScorer(self.queries, "cosine_similarity" if self.of_cosines else self.contract.metric)
+
+    @property
+    def of_cosines(self) -> bool:
+        """Whether the metric is the cosine or its distance."""
+        return self.contract.metric in ("cosine_similarity", "cosine_distance")
+
 
 @dataclass
 class Seen:
@@ -98,15 +106,16 @@ def score_blocks(blocks: Iterable[Block], scoring: Scoring, step: Callable[[int]
     step : callable, optional
         Called with the passages of every block that is done.
     """
-    seen = Seen(scoring.start.empty())
+    seen, products = Seen(scoring.start.empty()), _Products(scoring)
     # a processor is left to the server and to the thread that reads: a second one here would only wait for them
     with _read_ahead(_gathered(blocks)) as ahead, _threads().limit(limits=max(1, (os.cpu_count() or 2) - 1)):
-        for block in ahead:
-            _add(seen.summaries, block, scoring)
-            seen.rows += len(block.doc_ids)
-            seen.documents = seen.documents or block.document_ids is not None
+        for gathered in ahead:
+            rows = sum(len(block.doc_ids) for block in gathered)
+            products.add(gathered, seen.summaries)
+            seen.rows += rows
+            seen.documents = seen.documents or gathered[0].document_ids is not None
             if step is not None:
-                step(len(block.doc_ids))
+                step(rows)
     return seen
 
 
@@ -175,60 +184,64 @@ def _threads() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _add(summaries: Summaries, block: Block, scoring: Scoring) -> None:
-    ids = block.doc_ids if block.document_ids is None else block.document_ids
-    contract = scoring.contract
-    if block.scores is not None and block.query_row is not None:
-        similarity = contract.similarity(block.scores).astype(np.float32)
-        summaries.add(ids, similarity[None, :], rows=[block.query_row])
-        return
-    if block.vectors is None:
-        raise StoreError("a block of the source has neither vectors nor the scores of a query; the source is broken.")
-    if contract.metric in ("cosine_similarity", "cosine_distance"):
-        # the cosine itself, rather than through a distance and back in float32
-        cosine = score_block(scoring.queries, block.vectors, "cosine_similarity")
-        if not (cosine.max(initial=0.0) <= 1.0 + SLACK and cosine.min(initial=0.0) >= -1.0 - SLACK):
-            check_cosine_range(cosine.astype(np.float64), slack=SLACK)
-        summaries.add(ids, cosine)
-    else:
-        raw = score_block(scoring.queries, block.vectors, contract.metric)
-        summaries.add(ids, contract.similarity(raw).astype(np.float32))
+class _Products:
+    """Scores blocks of vectors, several at once, into memory that is used again."""
 
+    def __init__(self, scoring: Scoring) -> None:
+        self._contract, self._scorer, self._of_cosines = scoring.contract, scoring.scorer(), scoring.of_cosines
+        self._room = np.empty((len(scoring.queries), 0), dtype=np.float32)
 
-def _gathered(blocks: Iterable[Block]) -> Generator[Block]:
-    """Put small blocks of vectors together; a source reads best in pieces that are too small to score."""
-    waiting: list[Block] = []
-    try:
+    def add(self, blocks: Sequence[Block], summaries: Summaries) -> None:
+        """Score blocks of vectors, or take the scores of one query as they are."""
+        first = blocks[0]
+        if first.scores is not None and first.query_row is not None:
+            similarity = self._contract.similarity(first.scores).astype(np.float32)
+            summaries.add(_names(first), similarity[None, :], rows=[first.query_row])
+            return
+        rows, start = sum(len(block.doc_ids) for block in blocks), 0
+        if rows > self._room.shape[1]:
+            self._room = np.empty((len(self._room), rows), dtype=np.float32)
+        scores = self._room[:, :rows]
         for block in blocks:
             if block.vectors is None:
-                yield block
+                raise StoreError(
+                    "a block of the source has neither vectors nor scores of a query; the source is broken."
+                )
+            end = start + len(block.doc_ids)
+            self._scorer.score(block.vectors, out=scores[:, start:end])
+            start = end
+        similarity = scores if self._of_cosines else self._contract.similarity(scores).astype(np.float32)
+        summaries.add(list(chain.from_iterable(map(_names, blocks))), similarity)
+
+
+def _names(block: Block) -> list[str]:
+    return block.doc_ids if block.document_ids is None else block.document_ids
+
+
+def _gathered(blocks: Iterable[Block]) -> Generator[list[Block]]:
+    """Put small blocks of vectors together; a source reads best in pieces that are too small to summarise."""
+    waiting: list[Block] = []
+    rows = 0
+    try:
+        for block in blocks:
+            if block.scores is not None:
+                yield [block]
                 continue
             waiting.append(block)
-            if sum(len(one.doc_ids) for one in waiting) >= BLOCK_ROWS:
-                yield _joined(waiting)
-                waiting = []
+            rows += len(block.doc_ids)
+            if rows >= BLOCK_ROWS:
+                yield waiting
+                waiting, rows = [], 0
         if waiting:
-            yield _joined(waiting)
+            yield waiting
     finally:
         close = getattr(blocks, "close", None)
         if close is not None:  # at once, and its connection with it
             close()
 
 
-def _joined(blocks: list[Block]) -> Block:
-    if len(blocks) == 1:
-        return blocks[0]
-    documents = [one.document_ids for one in blocks]
-    return replace(
-        blocks[0],
-        doc_ids=list(chain.from_iterable(one.doc_ids for one in blocks)),
-        document_ids=None if documents[0] is None else list(chain.from_iterable(one or [] for one in documents)),
-        vectors=np.concatenate([one.vectors for one in blocks if one.vectors is not None]),
-    )
-
-
 @contextmanager
-def _read_ahead(blocks: Generator[Block]) -> Iterator[Iterator[Block]]:
+def _read_ahead(blocks: Generator[list[Block]]) -> Iterator[Iterator[list[Block]]]:
     """Read blocks in a thread of their own, a few ahead; the source is closed there when the context ends."""
     waiting: queue.Queue[Any] = queue.Queue(maxsize=AHEAD)
     stop, end = threading.Event(), object()
@@ -245,7 +258,7 @@ def _read_ahead(blocks: Generator[Block]) -> Iterator[Iterator[Block]]:
         finally:
             blocks.close()
 
-    def received() -> Iterator[Block]:
+    def received() -> Iterator[list[Block]]:
         while (item := waiting.get()) is not end:
             if isinstance(item, BaseException):
                 raise item

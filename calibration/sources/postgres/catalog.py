@@ -78,7 +78,6 @@ class Target:
     hides_rows: bool
     server_version: str
     pgvector_version: str
-    id_type: str
     indexes: list[IndexFact] = field(default_factory=list)
 
     @property
@@ -166,7 +165,6 @@ def resolve(connection: Connection, names: Names, metric: str) -> Target:
         bool(hides),
         str(version).split(" ")[0],
         pgvector,
-        types[names.id_column][1],
         _indexes(connection, oid, number),
     )
 

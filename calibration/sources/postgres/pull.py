@@ -24,11 +24,11 @@ from ..base import (
 from . import division
 from .catalog import Names, Target, check_metric, resolve
 from .connect import Connection, explained, redact_dsn, set_local, snapshot
+from .copied import copied_blocks, copied_columns
 from .division import export_snapshot, grid, state, unchanged, within
-from .fixed import INTEGERS, fixed_blocks, fixed_columns
 from .plan import search_plan
 from .preflight import EXACT_SETTINGS, measure, plan_of, prove_exact
-from .rows import block_of, check_left_out, columns_of, stream, width_of
+from .rows import block_of, check_left_out, columns_of, directed, stream, width_of
 from .sampled import exact_best
 from .verify import largest_difference
 from .wire import decode, vector_text
@@ -151,10 +151,9 @@ class PostgresSource:
             ranges = grid(connection, target, facts, part_rows or division.PART_ROWS)
             shared = export_snapshot(connection)
             zeros = facts.zero_vectors > 0 and needs_direction(self.metric)
-            # one statement per part, so a table that cannot be cut is read through a cursor
+            # one statement per part; a large table that cannot be cut would exceed its time, and goes through a cursor
             small = len(ranges) > 1 or facts.rows <= (part_rows or division.PART_ROWS)
-            fixed = small and target.id_type in INTEGERS and self.names.document_column is None
-            parts = [Part(number, (shared, *bounds, width, zeros, fixed)) for number, bounds in enumerate(ranges)]
+            parts = [Part(number, (shared, *bounds, width, zeros, small)) for number, bounds in enumerate(ranges)]
             self._facts |= {"strategy": "fetch", "parts": len(parts)}
             self._proven(connection, target, columns_of(target), (), within(parts[-1]))
             now = state(connection, target, facts, len(parts))
@@ -162,15 +161,10 @@ class PostgresSource:
 
     def read(self, part: Part) -> Iterator[Block]:
         """Yield a part in blocks of vectors, over a connection of its own that sees the division's snapshot."""
-        shared, _, _, width, zeros, fixed = part.token
+        shared, _, _, width, zeros, small = part.token
         with self._opened("pull from", shared) as (connection, target):
-            if fixed:
-                query = self._proven(connection, target, fixed_columns(target), (), within(part))
-                for names, vectors in fixed_blocks(connection, target, query, width, _block_rows(width)):
-                    keep = np.asarray(vectors.any(axis=1)) if zeros else np.ones(len(vectors), dtype=np.bool_)
-                    yield block_of(names, [None] * len(names), keep, target, vectors=vectors)
-                return
-            for block, _ in self._fetched(connection, target, width, zeros, within(part)):
+            way = self._copied if small else self._fetched
+            for block, _ in way(connection, target, width, zeros, within(part)):
                 yield block
 
     def search_plan(self, limit: int) -> dict[str, Any]:
@@ -275,12 +269,15 @@ class PostgresSource:
         query = self._proven(connection, target, columns_of(target), (), condition)
         for rows in stream(connection, target, query, (), _block_rows(width)):
             names, documents, cells = zip(*rows, strict=True)
-            vectors = decode(cells, width, target.column_type)
-            keep = np.asarray(vectors.any(axis=1)) if zeros else np.ones(len(vectors), dtype=np.bool_)
-            yield (
-                block_of(list(names), list(documents), keep, target, vectors=vectors),
-                len(vectors) - int(keep.sum()),
-            )
+            yield directed(list(names), list(documents), decode(cells, width, target.column_type), zeros, target)
+
+    def _copied(
+        self, connection: Connection, target: Target, width: int, zeros: bool, condition: sql.Composable | None = None
+    ) -> Iterator[tuple[Block, int]]:
+        """As `_fetched`, in one statement."""
+        query = self._proven(connection, target, copied_columns(target), (), condition)
+        for names, documents, vectors in copied_blocks(connection, target, query, width, _block_rows(width)):
+            yield directed(names, documents, vectors, zeros, target)
 
     def _scored(self, connection: Connection, target: Target, facts: Preflight, queries: Floats32) -> Iterator[Block]:
         columns = sql.SQL("{}, {}, {}").format(target.id, target.document, target.score(self.metric))

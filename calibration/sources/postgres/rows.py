@@ -55,6 +55,20 @@ def block_of(
     return Block(names, own, vectors, scores, query_row)
 
 
+def directed(
+    names: list[str], documents: list[str | None], vectors: Floats32, zeros: bool, target: Target
+) -> tuple[Block, int]:
+    """Make a block of rows with their vectors, without those of length zero if there are `zeros` to leave out.
+
+    Returns
+    -------
+    (Block, int)
+        And how many were left out.
+    """
+    keep = np.asarray(vectors.any(axis=1)) if zeros else np.ones(len(vectors), dtype=np.bool_)
+    return block_of(names, documents, keep, target, vectors=vectors), len(vectors) - int(keep.sum())
+
+
 def check_left_out(found: int, facts: Preflight, metric: str) -> None:
     """Raise unless exactly the zero vectors were left out.
 

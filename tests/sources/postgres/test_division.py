@@ -8,7 +8,7 @@ import pytest
 
 from calibration.errors import StoreError
 from calibration.sources.base import DividedSource
-from calibration.sources.postgres import PostgresSource, division, fixed
+from calibration.sources.postgres import PostgresSource, division
 
 pytestmark = pytest.mark.server
 QUERY = np.eye(3, dtype=np.float32)
@@ -128,7 +128,7 @@ def test_what_blocks_a_pull_stops_it_here_too(source, dsn, run):
 @pytest.mark.parametrize("kind", ["vector", "halfvec"])
 @pytest.mark.parametrize("key", ["int2", "int4", "int8", "text", "uuid"])
 def test_every_kind_of_id_and_vector_comes_back_as_it_is(dsn, run, monkeypatch, kind, key):
-    """Integers travel in rows of one size, others as text; a filter may hold a percent sign."""
+    """As text, whatever they are; a filter may hold a percent sign."""
     monkeypatch.setattr(division, "PART_ROWS", 40)
     name = "md5(i::text)::uuid" if key == "uuid" else f"(i - 50)::{key}"
     run(
@@ -145,8 +145,3 @@ def test_every_kind_of_id_and_vector_comes_back_as_it_is(dsn, run, monkeypatch, 
     }
     assert back == dict(run("SELECT id::text, e::real[] FROM kinds WHERE note <> 'n%7'"))
     assert len(back) == 99
-
-
-def test_a_row_of_another_size_is_refused():
-    with pytest.raises(StoreError, match="other sizes"):
-        fixed._decoded(b"x" * 10, np.dtype([("columns", ">i2"), ("id_size", ">i4")]), 3)
