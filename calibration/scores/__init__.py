@@ -3,7 +3,7 @@
 from .bands import Band, Bands, find_bands
 from .queries import judged_top, query_table
 from .scored import check_direction, document_labels, scores_from_candidates
-from .similarity import BlockScorer, score_block
+from .similarity import BlockScorer
 from .summary import Histogram, Summaries
 from .table import Sample, Scores, with_ranks
 
@@ -20,7 +20,6 @@ __all__ = [
     "find_bands",
     "judged_top",
     "query_table",
-    "score_block",
     "scores_from_candidates",
     "with_ranks",
 ]

@@ -31,6 +31,8 @@ class BlockScorer:
     --------
     >>> BlockScorer(np.float32([[3, 4]]), "cosine_similarity").score(np.float32([[0, 2], [3, 0]])).round(4).tolist()
     [[0.800000011920929, 0.6000000238418579]]
+    >>> BlockScorer(np.float32([[1, 0]]), "squared_l2").score(np.float32([[1, 2], [3, 0]])).tolist()
+    [[4.0, 4.0]]
     """
 
     def __init__(self, queries: Vectors, metric: str) -> None:
@@ -75,17 +77,6 @@ class BlockScorer:
             cosine: npt.NDArray[np.float32] = np.matmul(self._queries, documents.T, out=out)
             cosine *= np.float32(1.0) / np.sqrt(squares)
         return np.subtract(np.float32(1.0), cosine, out=cosine) if self.metric == "cosine_distance" else cosine
-
-
-def score_block(queries: Vectors, documents: Vectors, metric: str) -> npt.NDArray[np.float32]:
-    """Score every query against every document of one block; see `BlockScorer`.
-
-    Examples
-    --------
-    >>> score_block(np.float32([[1, 0]]), np.float32([[0, 2], [3, 0]]), "cosine_distance").tolist()
-    [[1.0, 0.0]]
-    """
-    return BlockScorer(queries, metric).score(documents)
 
 
 def _unit(vectors: Vectors) -> Vectors:

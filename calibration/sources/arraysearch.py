@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..contract import metric_named
-from ..scores.similarity import score_block
+from ..scores.similarity import BlockScorer
 from .arrays import ArraySource
 from .base import Floats64, Preflight, needs_direction
 from .search import Best, Candidates, Queries, ScoredBlock, best_first, needed_vectors
@@ -51,9 +51,10 @@ class ArraySearcher:
     def all_scores(self, queries: Queries) -> Iterator[ScoredBlock]:
         """Yield the whole corpus with its scores."""
         vectors = needed_vectors(queries)
+        scorer = BlockScorer(vectors, self.metric)
         for block in self._source.blocks(vectors):
             if block.vectors is not None:
-                yield ScoredBlock(block.doc_ids, block.vectors, score_block(vectors, block.vectors, self.metric))
+                yield ScoredBlock(block.doc_ids, block.vectors, scorer.score(block.vectors))
 
     def scores_of(self, queries: Queries, doc_ids: Sequence[Sequence[str]]) -> list[Floats64]:
         """Return scores in double precision; NaN for documents that are not there or have no direction."""

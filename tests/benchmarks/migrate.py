@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from deployed import Corpus, unit
 
 from calibration.contract import read_contract
-from calibration.scores.similarity import score_block
+from calibration.scores.similarity import BlockScorer
 from calibration.sources.postgres import PostgresSource
 from calibration.sources.postgres.server import embedded_server, remove_embedded
 from calibration.studies.migrate.params import MigrateParams
@@ -83,8 +83,9 @@ def pull(corpus: Corpus, metric: str) -> None:
     """Pull as a calibration does, without the labels."""
     source = PostgresSource(corpus.dsn, "corpus", metric=metric)
     source.preflight()
+    scorer = BlockScorer(corpus.queries, metric)
     for block in source.blocks(corpus.queries, strategy="fetch"):
-        score_block(corpus.queries, block.vectors, metric)
+        scorer.score(block.vectors)
 
 
 if __name__ == "__main__":

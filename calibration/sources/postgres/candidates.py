@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from psycopg import sql
 
-from ...scores.similarity import score_block
+from ...scores.similarity import BlockScorer
 from ..base import Floats32, Floats64, Preflight, check_queries, needs_direction
 from ..search import Candidates, Queries, ScoredBlock, best_first, needed_vectors
 from .catalog import SCORES, Target, resolve
@@ -126,9 +126,10 @@ class PostgresSearcher:
         if self._type() == "halfvec":
             # the operator rounds the query to the column's type, so the product does too
             vectors = vectors.astype(np.float16).astype(np.float32)
+        scorer = BlockScorer(vectors, self.metric)
         for block in self._source.blocks(vectors, strategy="fetch"):
             if block.vectors is not None:
-                yield ScoredBlock(block.doc_ids, block.vectors, score_block(vectors, block.vectors, self.metric))
+                yield ScoredBlock(block.doc_ids, block.vectors, scorer.score(block.vectors))
 
     def scores_of(self, queries: Queries, doc_ids: Sequence[Sequence[str]]) -> list[Floats64]:
         """Ask the operator for some documents of each query; NaN for those that are not there or have no score."""

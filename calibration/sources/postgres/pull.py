@@ -257,7 +257,8 @@ class PostgresSource:
     def _whole(self, connection: Connection, target: Target, facts: Preflight, width: int) -> Iterator[Block]:
         zeros = facts.zero_vectors > 0 and needs_direction(self.metric)
         left_out = 0
-        for block, out in self._fetched(connection, target, width, zeros):
+        way = self._copied if facts.rows <= division.PART_ROWS else self._fetched
+        for block, out in way(connection, target, width, zeros):
             left_out += out
             yield block
         check_left_out(left_out, facts, self.metric)

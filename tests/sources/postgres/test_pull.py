@@ -172,14 +172,18 @@ def test_c33_describe_holds_the_settings_as_read_back(dsn, table_f):
     assert source.describe()["settings"] == EXACT_SETTINGS
 
 
-def test_c36_rows_lost_on_the_way_stop_the_pull(dsn, table_f, monkeypatch):
-    whole = pull_module.stream
+@pytest.mark.parametrize("way", ["copied_blocks", "stream"])
+def test_c36_rows_lost_on_the_way_stop_the_pull(dsn, table_f, monkeypatch, way):
+    """A table read in one statement, and one that is too large for that."""
+    whole = getattr(pull_module, way)
 
     def cut(*arguments):
         for rows in whole(*arguments):
-            yield rows[:1000]
+            yield rows[:1000] if way == "stream" else tuple(column[:1000] for column in rows)
 
-    monkeypatch.setattr(pull_module, "stream", cut)
+    monkeypatch.setattr(pull_module, way, cut)
+    if way == "stream":
+        monkeypatch.setattr(pull_module.division, "PART_ROWS", 1)
     with pytest.raises(StoreError, match=r"pulled 1000 of 1020 scores \(truncated\)"):
         pulled(PostgresSource(dsn, table_f, vector_column="e"), strategy="fetch")
 

@@ -81,16 +81,25 @@ def test_a_wrong_password_is_not_repeated(foreign):
     assert "Wr0ngPw" not in str(caught.value)
 
 
-def test_a_server_that_dies_during_a_pull_is_a_store_error(foreign, monkeypatch):
+@pytest.mark.parametrize("part_rows", [100_000, 1])
+def test_a_server_that_dies_during_a_pull_is_a_store_error(foreign, monkeypatch, part_rows):
+    """While it copies more than fits into the sockets' buffers, and while a cursor is read."""
     from calibration.sources.postgres import pull
 
     monkeypatch.setattr(pull, "BLOCK_BYTES", 1)
-    source = PostgresSource(foreign.conninfo, "docs", vector_column="e")
-    blocks = source.blocks(np.array([[1, 0]], dtype=np.float32), strategy="fetch")
-    next(blocks)
+    monkeypatch.setattr(pull.division, "PART_ROWS", part_rows)
     with psycopg.connect(foreign.conninfo, autocommit=True) as owner:
+        owner.execute("DROP TABLE IF EXISTS heavy")
+        owner.execute(
+            "CREATE TABLE heavy AS SELECT i AS id, array_fill(1::real, ARRAY[1000])::vector(1000) AS e"
+            " FROM generate_series(1, 6000) AS i"
+        )
+        source = PostgresSource(foreign.conninfo, "heavy", vector_column="e")
+        blocks = source.blocks(np.ones((1, 1000), dtype=np.float32), strategy="fetch")
+        next(blocks)
         owner.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'retrieval-calibration'"
         )
-    with pytest.raises(StoreError, match="cannot pull from docs"):
-        list(blocks)
+        with pytest.raises(StoreError, match="cannot pull from heavy"):
+            list(blocks)
+        owner.execute("DROP TABLE heavy")
