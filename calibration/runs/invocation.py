@@ -10,13 +10,14 @@ from ..errors import CalibrationError, NotebookError, ParameterError
 from ..params import HOW_ONLY, RunParams
 from ..resources import bundled
 from ..result import write_text
-from ..studies.calibrate import check, forget, pull
+from ..studies.calibrate import check, forget
 from ..studies.check.baseline import MANIFEST, QUERIES, RECOMMENDATION, REPORT, SCORES
 from ..studies.facts import command, public_parameters
 from ..studies.progress import SILENT, Reporter
 from .folder import inputs_hash, publish, read_json, staging, stands, unstaged
 from .notebook import execute
 from .page import Page, fill
+from .pulls import pull_all
 from .session import session, timed
 from .values import scalars
 
@@ -74,8 +75,8 @@ class _Job:
 def run(params: Sequence[RunParams], report: Reporter = SILENT, *, jobs: int = 2, force: bool = False) -> Run:
     """Calibrate every model and write its folder; compare when there are several.
 
-    Scores are pulled here, one model after the other and with progress; then the notebooks, which find those scores,
-    run side by side. A failure leaves finished models in place and no half-written file.
+    Scores are pulled first, `jobs` models side by side; then the notebooks, which find those scores, run so, too. A
+    failure leaves finished models in place and no half-written file.
 
     Raises
     ------
@@ -88,11 +89,10 @@ def run(params: Sequence[RunParams], report: Reporter = SILENT, *, jobs: int = 2
     with ExitStack() as stack:
         stack.enter_context(session())
         folder = stack.enter_context(staging(Path(params[0].out)))
-        for one in params:
-            with timed(seconds, f"scores {one.run_name}"):
-                pulled = pull(one, report)
-                stack.callback(forget, pulled.key)
-                contents.append(pulled.content_hash())
+        for one, pulled in zip(params, pull_all(params, report, jobs), strict=True):
+            stack.callback(forget, pulled.key)
+            contents.append(pulled.content)
+            seconds[f"scores {one.run_name}"] = pulled.seconds
         job = _Job(params, contents, folder, force)
         models = _notebooks(job, report, jobs)
         comparison = None

@@ -17,6 +17,10 @@ class Reporter(Protocol):
         """Say one line."""
         ...
 
+    def elsewhere(self) -> "Reporter":
+        """Give one for another process, which shares the place where it is told with others."""
+        ...
+
 
 class Silent:
     """Tells nobody."""
@@ -28,6 +32,10 @@ class Silent:
 
     def note(self, text: str) -> None:
         """Say nothing."""
+
+    def elsewhere(self) -> Reporter:
+        """Say nothing there either."""
+        return self
 
 
 SILENT = Silent()

@@ -148,6 +148,16 @@ def asked(queries: int) -> np.ndarray:
 
 
 def ours(dsn: str, rows: int, queries: int) -> dict[str, float]:
+    return timed(lambda: ours_once(dsn, rows, queries))
+
+
+def judged_rows(rows: int, queries: int) -> np.ndarray:
+    """Three rows per query, (queries, 3)."""
+    return np.random.default_rng(3).choice(rows, (queries, 3))
+
+
+def ours_once(dsn: str, rows: int, queries: int) -> None:
+    """The whole pull, preflight and proof included."""
     import pandas as pd
 
     from calibration.labels import Labels
@@ -156,19 +166,13 @@ def ours(dsn: str, rows: int, queries: int) -> dict[str, float]:
 
     vectors, ids = asked(queries), [f"q{i}" for i in range(queries)]
     table = pd.DataFrame({"query_id": ids, "text": "", "kind": "-", "answerability": "answerable", "must": "-"})
-    judged = np.random.default_rng(3).choice(rows, (queries, 3))
+    judged = judged_rows(rows, queries)
     qrels = pd.DataFrame({"query_id": np.repeat(ids, 3), "doc_id": judged.ravel().astype(str), "relevance": 1})
     labels = Labels(table.assign(group=ids).astype("str"), qrels.drop_duplicates(), None, 1, "unknown")
     source = PostgresSource(dsn, TABLE, metric="cosine_similarity")
-
-    def work() -> None:
-        scores, _ = pull_scores(
-            source, ids, vectors, labels, metric="cosine_similarity", embedding_version="x", k_max=20
-        )
-        if scores.n_documents != rows:
-            sys.exit("rows are missing")
-
-    return timed(work)
+    scores, _ = pull_scores(source, ids, vectors, labels, metric="cosine_similarity", embedding_version="x", k_max=20)
+    if scores.n_documents != rows:
+        sys.exit("rows are missing")
 
 
 def limit(dsn: str, rows: int, queries: int) -> dict[str, float]:

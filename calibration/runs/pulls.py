@@ -1,0 +1,67 @@
+"""Scores of several models, pulled side by side in processes of their own."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import CalibrationError, StoreError
+from ..params import RunParams
+from ..studies.calibrate import forget, pull
+from ..studies.progress import Reporter
+from .session import timed
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Scores that were pulled and kept: the key under which, a hash of what they hold, and how long it took."""
+
+    key: str
+    content: str
+    seconds: float
+
+
+def pull_all(params: Sequence[RunParams], report: Reporter, jobs: int) -> list[Kept]:
+    """Pull every model's scores, `jobs` models at a time, each in a process of its own.
+
+    One after the other, here and with bars, when there is one model, or when the parts of each pull are what is
+    spread over processes or a cluster.
+
+    Raises
+    ------
+    CalibrationError
+        What failed, once the others are done: what they pulled is kept.
+    """
+    spread = any(one.workers > 1 or one.backend != "loky" for one in params)
+    if min(jobs, len(params)) < 2 or spread:
+        return [_pulled(one, report) for one in params]
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=min(jobs, len(params)), backend="loky", batch_size=1)
+    environment, elsewhere = dict(os.environ), report.elsewhere()
+    found = parallel(delayed(_elsewhere)(one, elsewhere, environment) for one in params)
+    failures = [one for one in found if isinstance(one, CalibrationError)]
+    kept = [one for one in found if isinstance(one, Kept)]
+    if failures:
+        for one in kept:
+            forget(one.key)
+        raise failures[0] if len(failures) == 1 else StoreError("\n".join(str(failure) for failure in failures))
+    return kept
+
+
+def _pulled(params: RunParams, report: Reporter) -> Kept:
+    seconds: dict[str, float] = {}
+    with timed(seconds, "scores"):
+        pulled = pull(params, report)
+        content = pulled.content_hash()
+    return Kept(pulled.key, content, seconds["scores"])
+
+
+def _elsewhere(params: RunParams, report: Reporter, environment: Mapping[str, str]) -> Kept | CalibrationError:
+    """Pull in a process that may have served another run before, whose session and cache would be the wrong ones."""
+    for name in set(os.environ) - set(environment):
+        del os.environ[name]
+    os.environ.update(environment)
+    try:
+        return _pulled(params, report)
+    except CalibrationError as error:
+        return error
