@@ -49,6 +49,7 @@ class Consumer:
 
 
 _LANGCHAIN = "https://docs.langchain.com/oss/python/integrations/vectorstores/pgvector"
+_LANGCHAIN_NEW = "https://github.com/langchain-ai/langchain-postgres"
 _LLAMAINDEX = "https://developers.llamaindex.ai/python/framework/module_guides/querying/node_postprocessors/"
 _HAYSTACK = "https://docs.haystack.deepset.ai/docs/pgvectorembeddingretriever"
 _FAISS = "https://github.com/facebookresearch/faiss/wiki/MetricType-and-distances"
@@ -70,6 +71,10 @@ _FOLDED = (
     "its relevance is the dot product above 0 and 1 + the dot product below: -0.1 becomes 0.9 and passes. Compare the "
     "raw score of similarity_search_with_score, pgvector's negative inner product, instead"
 )
+_INVERTED = (
+    "it takes the dot product for a distance, 1 - dot above 0: the best passage gets the lowest score. Use its "
+    "default, COSINE_DISTANCE"
+)
 
 CONSUMERS: tuple[Consumer, ...] = (
     Consumer(
@@ -89,6 +94,14 @@ CONSUMERS: tuple[Consumer, ...] = (
     Consumer(
         "LangChain PGVector, MAX_INNER_PRODUCT", "score_threshold of the retriever", "dot, or 1 + dot below 0",
         "negative_inner_product", "none", True, ZERO_COUNTS, "executed", _LANGCHAIN, "", _FOLDED,
+    ),
+    Consumer(
+        "LangChain PGVectorStore, cosine (the default)", "score_threshold of the retriever", "1 - d",
+        "cosine_distance", "1-d", True, NO_SCORE, "executed", _LANGCHAIN_NEW, _RETRIEVER,
+    ),
+    Consumer(
+        "LangChain PGVectorStore, INNER_PRODUCT", "score_threshold of the retriever", "1 - dot, or -dot below 0",
+        "inner_product", "none", True, ZERO_COUNTS, "executed", _LANGCHAIN_NEW, "", _INVERTED,
     ),
     Consumer(
         "LlamaIndex PGVectorStore", "similarity_cutoff of SimilarityPostprocessor", "1 - d",

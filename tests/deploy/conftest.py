@@ -51,6 +51,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
 def world(sample: Sample, server_dsn: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setenv("HAYSTACK_TELEMETRY_ENABLED", "False")
     with own_schema(server_dsn) as dsn:
-        yield World(dsn, sample.doc_ids, sample.vectors, sample.query_ids, sample.queries)
+        made = World(dsn, sample.doc_ids, sample.vectors, sample.query_ids, sample.queries)
+        yield made
+        made.close()
         # stores that leave their connection to the collector: while this test's warnings are still its own
         gc.collect()

@@ -1,5 +1,7 @@
 """The systems of the deploy sheet over one corpus: each answers which passages it keeps for each question."""
 
+import importlib
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +21,16 @@ COMPARE: dict[str, Callable[[Any, float], Any]] = {
     "<=": np.less_equal,
     "<": np.less,
 }
+
+
+def needed(name: str) -> Any:
+    """Import a package of the `consumers` extra or skip; never skip where these systems were promised."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        if os.environ.get("CALIBRATION_REQUIRE_CONSUMERS") == "1":
+            pytest.fail(f"CALIBRATION_REQUIRE_CONSUMERS=1, but {error}")
+        pytest.skip(f"NOT RUN: {error}")
 
 
 @dataclass(frozen=True)
@@ -41,10 +53,12 @@ class World:
 
     @cached_property
     def engine(self) -> Any:
-        sqlalchemy = pytest.importorskip("sqlalchemy")
-        return sqlalchemy.create_engine(
-            "postgresql+psycopg://", creator=lambda: psycopg.connect(self.dsn), poolclass=sqlalchemy.pool.NullPool
-        )
+        return needed("sqlalchemy").create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(self.dsn))
+
+    def close(self) -> None:
+        """Give back the connections of the engine, if there is one."""
+        if "engine" in self.__dict__:
+            self.engine.dispose()
 
 
 def table(world: World, column_type: str = "vector") -> str:
@@ -124,16 +138,15 @@ def faiss_range(metric: str) -> Callable[[World, float, str, int], Kept]:
 
 
 def faiss_index(world: World, metric: str) -> Any:
-    faiss = pytest.importorskip("faiss")
+    faiss = needed("faiss")
     index = (faiss.IndexFlatL2 if metric == "l2" else faiss.IndexFlatIP)(world.width)
     index.add(world.vectors)
     return index
 
 
-@contextmanager
-def langchain_store(world: World, strategy: str) -> Iterator[Any]:
-    vectorstores = pytest.importorskip("langchain_postgres.vectorstores")
-    embeddings = pytest.importorskip("langchain_core.embeddings")
+def known_embeddings(world: World) -> Any:
+    """LangChain's embeddings of the questions, which are asked by their id."""
+    embeddings = needed("langchain_core.embeddings")
     known = dict(world.asked)
 
     class Known(embeddings.Embeddings):  # type: ignore[misc]
@@ -143,8 +156,14 @@ def langchain_store(world: World, strategy: str) -> Iterator[Any]:
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             raise NotImplementedError
 
+    return Known()
+
+
+@contextmanager
+def langchain_store(world: World, strategy: str) -> Iterator[Any]:
+    vectorstores = needed("langchain_postgres.vectorstores")
     store = vectorstores.PGVector(
-        Known(),
+        known_embeddings(world),
         connection=world.engine,
         collection_name=f"c_{strategy}",
         distance_strategy=vectorstores.DistanceStrategy[strategy],
@@ -157,9 +176,47 @@ def langchain_store(world: World, strategy: str) -> Iterator[Any]:
     store.delete_collection()
 
 
+@contextmanager
+def langchain_new_store(world: World, strategy: str) -> Iterator[Any]:
+    """The store that is to follow PGVector: one table each, no collections."""
+    v2, sqlalchemy = needed("langchain_postgres.v2.engine"), needed("sqlalchemy")
+    address = {name: str(value) for name, value in conninfo_to_dict(world.dsn).items()}
+    engine = v2.PGEngine.from_connection_string(
+        sqlalchemy.URL.create(
+            "postgresql+psycopg", username=address.pop("user"), database=address.pop("dbname"), query=address
+        ),
+        poolclass=sqlalchemy.pool.NullPool,
+    )
+    name, schema = f"store_{strategy.lower()}", schema_of(world.dsn)
+    engine.init_vectorstore_table(
+        name, world.width, schema_name=schema, id_column=v2.Column("langchain_id", "VARCHAR", nullable=False)
+    )
+    store = needed("langchain_postgres").PGVectorStore.create_sync(
+        engine,
+        known_embeddings(world),
+        name,
+        schema_name=schema,
+        distance_strategy=needed("langchain_postgres.v2.indexes").DistanceStrategy[strategy],
+    )
+    store.add_embeddings(world.doc_ids, world.vectors.tolist(), ids=world.doc_ids)
+    yield store
+    engine.drop_table(name, schema_name=schema)
+
+
 def langchain_retriever(strategy: str) -> Callable[[World, float, str, int], Kept]:
     def run(world: World, value: float, comparison: str, k: int) -> Kept:
         with langchain_store(world, strategy) as store:
+            retriever = store.as_retriever(
+                search_type="similarity_score_threshold", search_kwargs={"k": k, "score_threshold": value}
+            )
+            return {name: {found.page_content for found in retriever.invoke(name)} for name in world.query_ids}
+
+    return run
+
+
+def langchain_new_retriever(strategy: str) -> Callable[[World, float, str, int], Kept]:
+    def run(world: World, value: float, comparison: str, k: int) -> Kept:
+        with langchain_new_store(world, strategy) as store:
             retriever = store.as_retriever(
                 search_type="similarity_score_threshold", search_kwargs={"k": k, "score_threshold": value}
             )
@@ -182,16 +239,16 @@ def langchain_scores(world: World, value: float, comparison: str, k: int) -> Kep
 
 def llamaindex(world: World, value: float, comparison: str, k: int) -> Kept:
     from_nodes = llamaindex_nodes(world, k)
-    postprocessor = pytest.importorskip("llama_index.core.postprocessor")
+    postprocessor = needed("llama_index.core.postprocessor")
     cut = postprocessor.SimilarityPostprocessor(similarity_cutoff=value)
     return {name: {found.node.text for found in cut.postprocess_nodes(nodes)} for name, nodes in from_nodes.items()}
 
 
 def llamaindex_nodes(world: World, k: int, *more: tuple[str, list[float]], keep: bool = False) -> dict[str, list[Any]]:
     """The scored nodes of every question; the table goes unless it is kept."""
-    postgres = pytest.importorskip("llama_index.vector_stores.postgres")
-    core = pytest.importorskip("llama_index.core.vector_stores")
-    schema = pytest.importorskip("llama_index.core.schema")
+    postgres = needed("llama_index.vector_stores.postgres")
+    core = needed("llama_index.core.vector_stores")
+    schema = needed("llama_index.core.schema")
     name = f"nodes_{len(more)}"
     store = postgres.PGVectorStore(
         connection_string="postgresql+psycopg://",
@@ -200,7 +257,7 @@ def llamaindex_nodes(world: World, k: int, *more: tuple[str, list[float]], keep:
         schema_name=schema_of(world.dsn),
         embed_dim=world.width,
         engine=world.engine,
-        async_engine=pytest.importorskip("sqlalchemy.ext.asyncio").create_async_engine("postgresql+psycopg://"),
+        async_engine=needed("sqlalchemy.ext.asyncio").create_async_engine("postgresql+psycopg://"),
     )
     store.add(
         [
@@ -223,11 +280,11 @@ def llamaindex_nodes(world: World, k: int, *more: tuple[str, list[float]], keep:
 
 def haystack(function: str) -> Callable[[World, float, str, int], Kept]:
     def run(world: World, value: float, comparison: str, k: int) -> Kept:
-        stores = pytest.importorskip("haystack_integrations.document_stores.pgvector")
-        retrievers = pytest.importorskip("haystack_integrations.components.retrievers.pgvector")
-        core = pytest.importorskip("haystack")
+        stores = needed("haystack_integrations.document_stores.pgvector")
+        retrievers = needed("haystack_integrations.components.retrievers.pgvector")
+        core = needed("haystack")
         store = stores.PgvectorDocumentStore(
-            connection_string=pytest.importorskip("haystack.utils").Secret.from_token(world.dsn),
+            connection_string=needed("haystack.utils").Secret.from_token(world.dsn),
             create_extension=False,
             schema_name=schema_of(world.dsn),
             table_name=f"haystack_{function}",
@@ -263,6 +320,9 @@ SYSTEMS: dict[tuple[str, str], Callable[[World, float, str, int], Kept]] = {
     ("LangChain PGVector, cosine (the default)", "score_threshold of the retriever"): langchain_retriever("COSINE"),
     ("LangChain PGVector, cosine (the default)", "score of similarity_search_with_score"): langchain_scores,
     ("LangChain PGVector, EUCLIDEAN", "score_threshold of the retriever"): langchain_retriever("EUCLIDEAN"),
+    ("LangChain PGVectorStore, cosine (the default)", "score_threshold of the retriever"): langchain_new_retriever(
+        "COSINE_DISTANCE"
+    ),
     ("LlamaIndex PGVectorStore", "similarity_cutoff of SimilarityPostprocessor"): llamaindex,
     ("Haystack pgvector, cosine_similarity (the default)", "score of the documents; no cut of its own"): haystack(
         "cosine_similarity"

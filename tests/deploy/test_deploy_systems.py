@@ -4,6 +4,7 @@ import contextlib
 from dataclasses import replace
 
 import numpy as np
+import psycopg
 import pytest
 from systems import (
     COMPARE,
@@ -13,9 +14,12 @@ from systems import (
     by_sql,
     faiss_index,
     haystack,
+    langchain_new_retriever,
+    langchain_new_store,
     langchain_retriever,
     langchain_store,
     llamaindex_nodes,
+    needed,
     table,
 )
 
@@ -110,20 +114,49 @@ def test_the_pgvector_query_serves_two_byte_vectors(world: World, sample, metric
     assert by_sql(world, query) == rule.kept
 
 
+@pytest.mark.parametrize("metric", ["cosine_similarity", "l2", "negative_inner_product"])
+def test_the_pgvector_query_as_pasted(world: World, sample, metric: str) -> None:
+    """$1 as a parameter; rows without a vector and zero vectors are left out; other vectors than the table's fail."""
+    rule = Rule(sample, "on a passage")
+    table(replace(world, doc_ids=[*world.doc_ids, "zero"], vectors=np.vstack([world.vectors, 0 * world.vectors[:1]])))
+    query = sheet_sql(rule, metric)
+    with psycopg.connect(world.dsn, autocommit=True, cursor_factory=psycopg.RawCursor) as connection:
+        connection.execute("INSERT INTO passages (id) VALUES ('none')")
+
+        def kept(vector: object) -> set[str]:
+            return {row[0] for row in connection.execute(query, (str(vector),)).fetchall()}
+
+        assert {name: kept(vector) for name, vector in world.asked} == rule.kept
+        if metric == "cosine_similarity":
+            assert kept([0.0] * world.width) == set(), "a question without a direction has no answer"
+        with pytest.raises(psycopg.errors.DataException, match="different vector dimensions"):
+            kept([1.0] * (world.width + 1))
+
+
 @pytest.mark.parametrize(
-    ("path", "kind"), [("langchain", "LangChain"), ("llamaindex", "LlamaIndex"), ("haystack", "Haystack")]
+    ("path", "kind"),
+    [
+        ("langchain", "LangChain"),
+        ("langchain, new", "LangChain"),
+        ("llamaindex", "LlamaIndex"),
+        ("haystack", "Haystack"),
+    ],
 )
 def test_the_tables_these_systems_make_are_recognised(world: World, path: str, kind: str) -> None:
     """By `calibrate init`, as the packages create them today."""
     with contextlib.ExitStack() as stack:
         if path == "langchain":
             stack.enter_context(langchain_store(world, "COSINE"))
+        elif path == "langchain, new":
+            stack.enter_context(langchain_new_store(world, "COSINE_DISTANCE"))
         elif path == "llamaindex":
             llamaindex_nodes(world, 1, keep=True)
         else:
             haystack("cosine_similarity")(world, 0.5, ">=", 1)
-        mine = [one for one in recognise(world.dsn) if one.rows == len(world.doc_ids) and one.kind == kind]
-        assert [(one.dimensions, one.vector_columns) for one in mine] == [(world.width, ("embedding",))]
+        mine = [one for one in recognise(world.dsn).tables if one.rows == len(world.doc_ids) and one.kind == kind]
+        assert [[(column.name, column.dimensions) for column in one.vectors] for one in mine] == [
+            [("embedding", world.width)]
+        ]
         source = PostgresSource(world.dsn, mine[0].name, id_column=mine[0].id_column or "")
         judged = world.doc_ids[:3]
         assert set(source.vectors_of(judged)) == set(judged), "its ids are those that judgements name"
@@ -142,10 +175,24 @@ def test_langchain_inner_product_lets_a_negative_one_through(world: World, sampl
     assert "-0.1 becomes 0.9" in row["why_not"]
 
 
+def test_langchains_newer_store_takes_the_inner_product_for_a_distance(world: World, sample) -> None:
+    """Why the sheet gives no number there: the question's own vector scores 0, half of it 0.5."""
+    same = replace_vectors(world, sample.queries[:1])
+    half = replace_vectors(world, 0.5 * sample.queries[:1])
+    retriever = langchain_new_retriever("INNER_PRODUCT")
+    question = world.query_ids[0]
+    assert retriever(same, 0.25, ">=", 5)[question] == set()
+    assert retriever(half, 0.25, ">=", 5)[question] == {world.doc_ids[0]}
+    rows = deployments(0.5, ScoreContract(), top_k=5, clear=True)
+    [row] = [row for row in rows if row["system"] == "LangChain PGVectorStore, INNER_PRODUCT"]
+    assert row["value"] is None
+    assert "the best passage gets the lowest score" in row["why_not"]
+
+
 def test_llamaindex_keeps_a_zero_vector_and_drops_none(world: World) -> None:
     """As the sheet says: NaN is not below any cut-off."""
-    schema = pytest.importorskip("llama_index.core.schema")
-    postprocessor = pytest.importorskip("llama_index.core.postprocessor")
+    schema = needed("llama_index.core.schema")
+    postprocessor = needed("llama_index.core.postprocessor")
     nodes = llamaindex_nodes(world, len(world.doc_ids) + 1, ("zero", [0.0] * world.width))[world.query_ids[0]]
     missing = schema.NodeWithScore(node=schema.TextNode(text="none"), score=None)
     cut = postprocessor.SimilarityPostprocessor(similarity_cutoff=0.99)
