@@ -14,7 +14,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from calibration.cli.config import run_parameters
 from calibration.sources.postgres.matchfunctions import function_of
-from calibration.sources.postgres.recognise import VectorTable, recognise
+from calibration.sources.postgres.recognise import recognise
+from calibration.sources.postgres.vectortable import VectorTable
 
 pytestmark = pytest.mark.server
 Command = Callable[..., Any]
@@ -61,7 +62,7 @@ def run(dsn: str, *statements: str) -> None:
 
 
 def found(dsn: str) -> dict[str, VectorTable]:
-    return {table.name: table for table in recognise(dsn)}
+    return {table.name: table for table in recognise(dsn).tables}
 
 
 def written(folder: str = "project") -> dict[str, Any]:
@@ -71,7 +72,7 @@ def written(folder: str = "project") -> dict[str, Any]:
 def test_it_knows_whose_tables_they_are(dsn: str) -> None:
     run(dsn, *PLAIN, *LANGCHAIN, *LLAMAINDEX, *SUPABASE)
     tables = found(dsn)
-    kinds = {name: (one.kind, one.rows, one.dimensions, one.id_column) for name, one in tables.items()}
+    kinds = {name: (one.kind, one.rows, one.vectors[0].dimensions, one.id_column) for name, one in tables.items()}
     assert kinds == {
         "langchain_pg_embedding": ("LangChain", 5, 4, "id"),
         "documents": ("Supabase", 4, 256, "id"),
@@ -84,7 +85,7 @@ def test_it_knows_whose_tables_they_are(dsn: str) -> None:
         ("wiki", 2),
     ]
     assert tables["chunks"].hints == {"document_column": "document_id", "model_column": "model"}
-    assert tables["chunks"].column_type == "halfvec"
+    assert [one.type for one in tables["chunks"].vectors] == ["halfvec"]
     assert [one.name for one in tables["documents"].functions] == ["match_documents"]
     assert tables["chunks"].functions == ()
 

@@ -6,13 +6,15 @@ node_id, embedding), Haystack (content, blob_data, meta, embedding), Supabase's 
 embedding, searched by a function such as match_documents).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
+import psycopg
 from psycopg import sql
 
 from .connect import Connection, explained, snapshot
 from .matchfunctions import MatchFunction, match_functions
+from .vectortable import Collection, Found, VectorColumn, VectorTable
 
 COUNTED = 1_000_000
 """Above this many rows by the server's own estimate, they are not counted."""
@@ -26,113 +28,119 @@ KINDS: dict[str, tuple[frozenset[str], ...]] = {
     "Supabase": (frozenset({"id", "content", "metadata", "embedding"}),),
 }
 """Whose table -> the columns it has; tried in this order."""
-IDS = {"LangChain": ("id", "uuid", "langchain_id"), "LlamaIndex": ("node_id",)}
+IDS = {"LangChain": ("langchain_id", "id", "uuid"), "LlamaIndex": ("node_id",)}
 DOCUMENTS = ("document_id", "doc_id", "source_id")
 MODELS = ("model", "embedding_model", "model_name", "model_id")
+SHOWN_MODELS = 20
+"""As many values of a model column are read; more are no names of models."""
 
 
-@dataclass(frozen=True)
-class Collection:
-    """One of LangChain's collections: rows of one table under one name."""
+def recognise(dsn: str | None, service: str | None = None, *, statement_timeout: float = 60.0) -> Found:
+    """List the tables with vectors from one read-only snapshot.
 
-    id: str
-    name: str
-    rows: int
-
-
-@dataclass(frozen=True)
-class VectorTable:
-    """One table or view with a column of vectors.
-
-    Attributes
-    ----------
-    name : str
-        As the `table` parameter takes it: with its schema only off the search path, quoted where necessary.
-    kind : str
-        "LangChain", "LlamaIndex", "Haystack", "Supabase" or "plain".
-    rows : int
-        Counted, or the server's estimate where `counted` is False.
-    dimensions : int or None
-        Of the column, or of its first vector where the column leaves it open.
-    id_column : str or None
-        None where nothing says which it is.
-    hints : dict
-        Other parameters whose columns are there: document_column, model_column.
-    """
-
-    name: str
-    kind: str
-    rows: int
-    counted: bool
-    vector_columns: tuple[str, ...]
-    column_type: str
-    dimensions: int | None
-    id_column: str | None
-    hints: dict[str, str] = field(default_factory=dict)
-    collections: tuple[Collection, ...] = ()
-    functions: tuple[MatchFunction, ...] = ()
-
-    @property
-    def described(self) -> str:
-        """One line: name, whose, rows and dimensions."""
-        rows = f"{self.rows:,} rows" if self.counted else f"about {self.rows:,} rows"
-        width = "unknown dimensions" if self.dimensions is None else f"{self.dimensions} dimensions"
-        columns = ", ".join(self.vector_columns)
-        return f"{self.name} ({self.kind}): {rows}, {columns} {self.column_type} of {width}"
-
-
-def recognise(dsn: str | None, service: str | None = None, *, statement_timeout: float = 60.0) -> list[VectorTable]:
-    """List the readable tables with vectors, the largest first, from one read-only snapshot.
+    A table whose rows cannot be read, such as a view that fails, is listed with the reason.
 
     Raises
     ------
     StoreError
-        No connection, or a statement took longer than `statement_timeout` seconds.
+        No connection, or the catalog cannot be read.
     """
     with snapshot(dsn, service, statement_timeout=statement_timeout) as connection, explained("look for vectors"):
         functions = match_functions(connection)
-        tables = [_table(connection, row, functions) for row in _relations(connection)]
-    return sorted(tables, key=lambda table: (-table.rows, table.name))
+        relations = _relations(connection)
+        tables = [_table(connection, row, functions) for row in relations if row[-1]]
+        about = connection.execute(
+            "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector'), current_database()::text,"
+            " current_user::text"
+        ).fetchone()
+    has_pgvector, database, role = about if about is not None else (False, "", "")
+    return Found(
+        sorted(tables, key=lambda table: (-table.rows, table.name)),
+        sorted(_written(schema, name, visible) for _, schema, name, visible, *_, readable in relations if not readable),
+        bool(has_pgvector),
+        str(database),
+        str(role),
+    )
 
 
 def _relations(connection: Connection) -> list[tuple[Any, ...]]:
-    """Oid, schema, name, visible, estimate, primary key, columns, and (column, type, width) of the vectors."""
+    """Oid, schema, name, visible, estimate, primary key, readable columns, (column, type, width) of vectors, readable.
+
+    The last three are of what this role may read; a right on some columns is enough where the vectors are among them.
+    """
     return connection.execute(
         "SELECT c.oid, n.nspname, c.relname, pg_table_is_visible(c.oid), c.reltuples::bigint,"
         " (SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]"
         "  WHERE i.indrelid = c.oid AND i.indisprimary AND i.indnkeyatts = 1),"
-        " array_agg(a.attname::text ORDER BY a.attnum),"
+        " array_agg(a.attname::text ORDER BY a.attnum) FILTER (WHERE may.read),"
         " array_agg(ARRAY[a.attname::text, t.typname::text, a.atttypmod::text] ORDER BY a.attnum)"
-        "  FILTER (WHERE t.typname IN ('vector', 'halfvec'))"
+        "  FILTER (WHERE may.read AND t.typname IN ('vector', 'halfvec')),"
+        " coalesce(bool_or(may.read AND t.typname IN ('vector', 'halfvec')), false)"
         " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
         " JOIN pg_type t ON t.oid = a.atttypid"
+        " CROSS JOIN LATERAL (SELECT has_schema_privilege(n.oid, 'USAGE')"
+        "  AND has_column_privilege(c.oid, a.attnum, 'SELECT') AS read) may"
         " WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')"
-        " AND NOT c.relispartition AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
+        " AND NOT c.relispartition"
         " GROUP BY c.oid, n.nspname, c.relname HAVING bool_or(t.typname IN ('vector', 'halfvec'))"
     ).fetchall()
 
 
 def _table(connection: Connection, row: tuple[Any, ...], functions: list[MatchFunction]) -> VectorTable:
-    _, schema, name, visible, estimate, primary, columns, vectors = row
-    relation = sql.Identifier(name) if visible else sql.Identifier(schema, name)
+    _, schema, name, visible, estimate, primary, columns, vectors, _ = row
     searched_by = tuple(one for one in functions if one.searches(name))
     kind = _kind(set(columns), searched_by)
-    column, column_type, modifier = vectors[0]
-    counted = estimate < COUNTED
-    return VectorTable(
+    table = VectorTable(
         name=_written(schema, name, visible),
+        schema=schema,
+        relation=name,
         kind=kind,
-        rows=_count(connection, relation) if counted else int(estimate),
-        counted=counted,
-        vector_columns=tuple(vector[0] for vector in vectors),
-        column_type=column_type,
-        dimensions=int(modifier) if int(modifier) > 0 else _width(connection, relation, column),
-        id_column=_id(kind, columns, primary),
+        rows=int(estimate),
+        counted=False,
+        columns=tuple(columns),
+        vectors=tuple(
+            VectorColumn(column, stored, int(width) if int(width) > 0 else None) for column, stored, width in vectors
+        ),
+        id_column=_id(kind, columns, primary if primary in columns else None),
         hints=_hints(columns),
-        collections=_collections(connection, schema, relation) if "collection_id" in columns else (),
         functions=searched_by,
     )
+    # one view that fails, or one table too slow to count, must not hide the others
+    try:
+        with connection.transaction():
+            return _with_rows(connection, table)
+    except psycopg.Error as error:
+        return replace(table, trouble=str(error).strip().splitlines()[0])
+
+
+def _with_rows(connection: Connection, table: VectorTable) -> VectorTable:
+    """Add what only its rows say."""
+    relation = sql.Identifier(table.schema, table.relation)
+    counted = table.rows < COUNTED
+    model = table.hints.get("model_column")
+    has_collections = "collection_id" in table.columns
+    return replace(
+        table,
+        rows=_count(connection, relation) if counted else table.rows,
+        counted=counted,
+        vectors=tuple(
+            one if one.dimensions is not None else replace(one, dimensions=_width(connection, relation, one.name))
+            for one in table.vectors
+        ),
+        models=_models(connection, relation, model) if counted and model is not None else (),
+        collections=_collections(connection, table, relation) if table.kind == "LangChain" and has_collections else (),
+    )
+
+
+def _models(connection: Connection, relation: sql.Composable, column: str) -> tuple[str, ...]:
+    """Read which models the column names; none where there are too many for that."""
+    rows = connection.execute(
+        sql.SQL("SELECT DISTINCT {}::text AS name FROM {} WHERE {} IS NOT NULL ORDER BY name LIMIT {}").format(
+            sql.Identifier(column), relation, sql.Identifier(column), sql.Literal(SHOWN_MODELS + 1)
+        )
+    ).fetchall()
+    return tuple(str(row[0]) for row in rows) if len(rows) <= SHOWN_MODELS else ()
 
 
 def _kind(columns: set[str], functions: tuple[MatchFunction, ...]) -> str:
@@ -169,18 +177,19 @@ def _count(connection: Connection, relation: sql.Composable) -> int:
     return 0 if row is None else int(row[0])
 
 
-def _width(connection: Connection, relation: sql.Composable, column: str) -> int | None:
+def _width(connection: Connection, relation: sql.Composable, column: str, collection: str | None = None) -> int | None:
     """Read the width off the text of one vector, so that no function off the search path is needed."""
     vector = sql.Identifier(column)
+    kept = sql.SQL("") if collection is None else sql.SQL(" AND collection_id = {}").format(sql.Literal(collection))
     row = connection.execute(
-        sql.SQL("SELECT {}::text FROM {} WHERE {} IS NOT NULL LIMIT 1").format(vector, relation, vector)
+        sql.SQL("SELECT {}::text FROM {} WHERE {} IS NOT NULL{} LIMIT 1").format(vector, relation, vector, kept)
     ).fetchone()
     return None if row is None else str(row[0]).count(",") + 1
 
 
-def _collections(connection: Connection, schema: str, relation: sql.Composable) -> tuple[Collection, ...]:
+def _collections(connection: Connection, table: VectorTable, relation: sql.Composable) -> tuple[Collection, ...]:
     """Name LangChain's collections, where their table can be read."""
-    names = sql.Identifier(schema, "langchain_pg_collection")
+    names = sql.Identifier(table.schema, "langchain_pg_collection")
     readable = connection.execute(
         "SELECT to_regclass(%s) IS NOT NULL AND has_table_privilege(to_regclass(%s), 'SELECT')",
         (names.as_string(connection),) * 2,
@@ -192,7 +201,18 @@ def _collections(connection: Connection, schema: str, relation: sql.Composable) 
     )
     rows = connection.execute(
         sql.SQL(
-            "SELECT collection_id::text, {}, count(*) FROM {} GROUP BY collection_id ORDER BY count(*) DESC"
+            "SELECT collection_id::text, {}, count(*) FROM {} GROUP BY collection_id ORDER BY count(*) DESC, 1"
         ).format(known, relation)
     ).fetchall()
-    return tuple(Collection(str(key), str(name or key), int(count)) for key, name, count in rows if key is not None)
+    column = table.vectors[0]
+    return tuple(
+        # a column of open width, as LangChain makes it by default, holds another width in each collection
+        Collection(
+            str(key),
+            str(name or key),
+            int(count),
+            column.dimensions if column.dimensions is not None else _width(connection, relation, column.name, str(key)),
+        )
+        for key, name, count in rows
+        if key is not None
+    )
