@@ -7,7 +7,7 @@ from ..contract.deploy import bound, deployments, operator_metric, pgvector_sql
 from ..errors import ContractError
 from ..studies.model import Calibration
 
-_QUOTED = re.compile(r'(?:[a-z_][a-z0-9_]*\.)?"(?:[^"]|"")+"')
+_QUOTED = re.compile(r'(?:(?:[a-z_][a-z0-9_]*|"(?:[^"]|"")+")\.)?"(?:[^"]|"")+"')
 """A name as `calibrate init` writes it, quoted where SQL needs it."""
 
 
@@ -69,8 +69,8 @@ def quoted(name: str) -> str:
 
     Examples
     --------
-    >>> quoted("app.chunks"), quoted("My Docs"), quoted('app."My.Docs"')
-    ('app.chunks', '"My Docs"', 'app."My.Docs"')
+    >>> quoted("app.chunks"), quoted("My Docs"), quoted('app."My.Docs"'), quoted('"My App"."Docs"')
+    ('app.chunks', '"My Docs"', 'app."My.Docs"', '"My App"."Docs"')
     """
     if _QUOTED.fullmatch(name):
         return name

@@ -121,3 +121,10 @@ def test_the_json_says_the_same(drawn: Calibration) -> None:
     assert [row["value"] for row in document["consumers"]] == [
         None if np.isnan(value) else value for value in display.frame()["value"]
     ]
+
+
+def test_more_passages_than_an_hnsw_index_gives_by_default_need_a_setting(drawn: Calibration) -> None:
+    few, many = planned(drawn), planned(replace(drawn, top_k=replace(drawn.top_k, value=60)))
+    for found in (many, replace(many, facts={**many.facts, "search_plan": {**PLAN, "uses_index": None}})):
+        assert "at most hnsw.ef_search (40) rows: set it to 60" in DeployDisplay(found).about_the_plan
+    assert "ef_search" not in DeployDisplay(few).about_the_plan
