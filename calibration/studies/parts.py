@@ -91,11 +91,12 @@ class Seen:
     rows: int = 0
     documents: bool = False
 
-    def merge(self, other: "Seen") -> None:
-        """Take over what was seen of a disjoint part."""
+    def merge(self, other: "Seen") -> "Seen":
+        """Take over what was seen of a disjoint part, and give the sum."""
         self.summaries.merge(other.summaries)
         self.rows += other.rows
         self.documents = self.documents or other.documents
+        return self
 
 
 def score_blocks(blocks: Iterable[Block], scoring: Scoring, step: Callable[[int], None] | None = None) -> Seen:

@@ -112,19 +112,21 @@ def _in_parts(
     progress: Progress | None,
 ) -> Seen:
     """Score all parts, those that wait from before apart, and prove that together they are the whole."""
-    whole, expected = Seen(scoring.start.empty()), division.facts.scorable
+    whole: Seen | None = None
+    expected = division.facts.scorable
     counter = _Counter(progress, expected)
     todo = list(division.parts)
     several = len(todo) > 1
     if kept is not None and several:
         for part, seen in kept.found(division, scoring):
-            whole.merge(seen)
+            whole = seen if whole is None else whole.merge(seen)
             counter.step(seen.rows)
             todo.remove(part)
     for part, seen in score_parts(source, todo, scoring, workers, counter.step):
         if kept is not None and several:
             kept.keep(part, seen)
-        whole.merge(seen)
+        whole = seen if whole is None else whole.merge(seen)
+    whole = whole or Seen(scoring.start.empty())
     if whole.rows != expected:
         raise StoreError(
             f"pulled {whole.rows} of {expected} scores (truncated): rows went missing or came twice between the server "

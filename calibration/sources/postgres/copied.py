@@ -1,5 +1,6 @@
 """The rows of one statement by binary COPY, taken as they arrive and decoded a block at a time."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,12 @@ Rows = tuple[list[str], list[str | None], Floats32]
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
+
+PIECE_BYTES = 2 << 20
+"""Decoded at once: what stays in the processor's cache."""
+
+NAP = 0.001
+"""Seconds to wait when nothing has arrived: reader and server would wake each other for every few rows."""
 
 _COUNT, _LENGTH = np.dtype(">i2"), np.dtype(">i4")
 _FIRST, _SIZE = _COUNT.itemsize, _LENGTH.itemsize
@@ -41,14 +48,26 @@ def copied_blocks(connection: Connection, target: Target, query: sql.Composed, w
         A vector has another width, or an id is NULL: the column changed; or the answer is cut.
     """
     numbers = FLOATS[target.column_type]
-    vector = np.dtype([("size", ">i4"), ("width", ">i2"), ("unused", ">i2"), ("values", numbers, (width,))])
+    form = np.dtype([("size", ">i4"), ("width", ">i2"), ("unused", ">i2"), ("values", numbers, (width,))])
     texts = 1 if target.names.document_column is None else 2
+    piece = max(1, PIECE_BYTES // form.itemsize)
     # without parameters nothing is read as a placeholder, so what was doubled for them is single again
     text = query.as_string(connection).replace("%%", "%")
     with connection.cursor() as cursor, cursor.copy(f"COPY ({text}\n) TO STDOUT (FORMAT binary)".encode()) as copy:
         received = _Received(connection, copy)
-        while sizes := received.take(rows):
-            yield _decoded(received.room, sizes, vector, texts, connection.info.encoding)
+        ids: list[str] = []
+        documents: list[str | None] = []
+        vectors: Floats32 = np.empty((rows, width), dtype=np.float32)
+        while sizes := received.take(min(piece, rows - len(ids))):
+            done = len(ids) + len(sizes)
+            columns, vectors[len(ids) : done] = _decoded(received.room, sizes, form, texts, connection.info.encoding)
+            ids += columns[0]
+            documents += columns[1] if texts > 1 else [None] * len(sizes)
+            if done == rows:
+                yield ids, documents, vectors
+                ids, documents, vectors = [], [], np.empty((rows, width), dtype=np.float32)
+        if ids:
+            yield ids, documents, vectors[: len(ids)]
 
 
 class _Received:
@@ -92,9 +111,13 @@ class _Received:
                     return sizes
                 # psycopg waits for every row anew, though most have come with the one before
                 size, message = arrived(1)
+                if size == 0:
+                    self._connection.pgconn.consume_input()
+                    size, message = arrived(1)
                 if size < 0:
                     self._raise_failure()
                 if size == 0:
+                    time.sleep(NAP)
                     message = self._copy.read()
         finally:
             room.release()
@@ -109,15 +132,17 @@ class _Received:
         raise StoreError(_CUT)
 
 
-def _decoded(room: bytearray, row_sizes: list[int], vector: np.dtype[np.void], texts: int, encoding: str) -> Rows:
-    """Decode rows of `texts` texts and one vector; nothing returned lies in `room`."""
-    width = vector["values"].shape[0]
+def _decoded(
+    room: bytearray, row_sizes: list[int], form: np.dtype[np.void], texts: int, encoding: str
+) -> tuple[list[list[Any]], npt.NDArray[np.floating]]:
+    """Decode rows of `texts` texts, the first of them never NULL, and one vector, which still lies in `room`."""
+    width = form["values"].shape[0]
     wrong = StoreError(
         f"received rows that are no id and {width} numbers; the column changed, or holds several widths."
     )
     sizes = np.array(row_sizes, dtype=np.int64)
     ends = sizes.cumsum()
-    starts, vectors_at = ends - sizes, ends - vector.itemsize
+    starts, vectors_at = ends - sizes, ends - form.itemsize
     data: Bytes = np.frombuffer(room, dtype=np.uint8, count=int(ends[-1]))
     if (vectors_at < starts + _FIRST).any() or (_values(data, starts, _COUNT) != texts + 1).any():
         raise wrong
@@ -128,20 +153,21 @@ def _decoded(room: bytearray, row_sizes: list[int], vector: np.dtype[np.void], t
         lengths, first = _values(data, at, _LENGTH).astype(np.int64), at + _SIZE
         at = first + np.maximum(lengths, 0)
         spans.append((first, at, lengths < 0))
-    table = _values(data, vectors_at, vector)
-    if (at != vectors_at).any() or (table["size"] != vector.itemsize - _SIZE).any() or (table["width"] != width).any():
+    table = _values(data, vectors_at, form)
+    if (at != vectors_at).any() or (table["size"] != form.itemsize - _SIZE).any() or (table["width"] != width).any():
         raise wrong
-    ids, *documents = (_texts(room, *span, encoding) for span in spans)
-    known = [name for name in ids if name is not None]
-    if len(known) != len(ids):
-        raise StoreError(f"received {len(ids) - len(known)} rows without an id; the column changed.")
-    return known, documents[0] if documents else [None] * len(ids), table["values"].astype(np.float32)
+    unnamed = int(spans[0][-1].sum())
+    if unnamed:
+        raise StoreError(f"received {unnamed} rows without an id; the column changed.")
+    return [_texts(room, *span, encoding) for span in spans], table["values"]
 
 
 def _texts(
     room: bytearray, starts: Places, ends: Places, missing: npt.NDArray[np.bool_], encoding: str
 ) -> list[str | None]:
-    found: list[str | None] = [room[a:b].decode(encoding) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    with memoryview(room) as view:
+        raw = bytes(view[: int(ends[-1])])
+    found: list[str | None] = [raw[a:b].decode(encoding) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
     for row in np.flatnonzero(missing):
         found[row] = None
     return found

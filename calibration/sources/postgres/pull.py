@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
-from psycopg import sql
+from psycopg import pq, sql
 
 from ...errors import StoreError
 from ..base import (
@@ -37,6 +37,7 @@ SQL_BELOW = 8
 """From this many queries on, fetching the vectors once and multiplying is faster than asking the server."""
 
 BLOCK_BYTES = 2 << 20  # stays in the processor's cache: a third faster than 8 MB
+COPIED_ROWS, COPIED_BYTES = 8192, 16 << 20  # decoded in pieces of their own, so as large as is scored best
 SCORE_ROWS = 20_000
 
 
@@ -84,6 +85,10 @@ class PostgresSource:
         self._service = service
         self._timeout = statement_timeout
         self._facts: dict[str, Any] = {}
+        self._divided: tuple[Connection, Target] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_divided": None}  # a connection does not travel
 
     def __repr__(self) -> str:
         return f"PostgresSource({redact_dsn(self._conninfo or '')!r}, {self.names.table!r}, metric={self.metric!r})"
@@ -157,12 +162,16 @@ class PostgresSource:
             self._facts |= {"strategy": "fetch", "parts": len(parts)}
             self._proven(connection, target, columns_of(target), (), within(parts[-1]))
             now = state(connection, target, facts, len(parts))
-            yield Division(facts, parts, now, lambda before: unchanged(connection, target, before, now))
+            self._divided = connection, target
+            try:
+                yield Division(facts, parts, now, lambda before: unchanged(connection, target, before, now))
+            finally:
+                self._divided = None
 
     def read(self, part: Part) -> Iterator[Block]:
-        """Yield a part in blocks of vectors, over a connection of its own that sees the division's snapshot."""
+        """Yield a part in blocks of vectors, as the division's snapshot shows it."""
         shared, _, _, width, zeros, small = part.token
-        with self._opened("pull from", shared) as (connection, target):
+        with self._within(shared) as (connection, target):
             way = self._copied if small else self._fetched
             for block, _ in way(connection, target, width, zeros, within(part)):
                 yield block
@@ -242,6 +251,19 @@ class PostgresSource:
             self._facts["settings"] = set_local(connection, EXACT_SETTINGS)
             yield connection, resolve(connection, self.names, self.metric)
 
+    @contextmanager
+    def _within(self, shared: str) -> Iterator[tuple[Connection, Target]]:
+        """Give the division's own connection where it is at hand and idle, or another one that sees what it sees.
+
+        A new one costs the server a process, whose first look at the table is a third slower.
+        """
+        if self._divided is None or self._divided[0].info.transaction_status != pq.TransactionStatus.INTRANS:
+            with self._opened("pull from", shared) as opened:
+                yield opened
+        else:
+            with explained(f"pull from {self.names.table}"):
+                yield self._divided
+
     def _measured(self, connection: Connection, target: Target) -> Preflight:
         facts = measure(connection, target, self.metric, self.model)
         self._facts |= {
@@ -277,7 +299,7 @@ class PostgresSource:
     ) -> Iterator[tuple[Block, int]]:
         """As `_fetched`, in one statement."""
         query = self._proven(connection, target, copied_columns(target), (), condition)
-        for names, documents, vectors in copied_blocks(connection, target, query, width, _block_rows(width)):
+        for names, documents, vectors in copied_blocks(connection, target, query, width, _copied_rows(width)):
             yield directed(names, documents, vectors, zeros, target)
 
     def _scored(self, connection: Connection, target: Target, facts: Preflight, queries: Floats32) -> Iterator[Block]:
@@ -310,3 +332,7 @@ class PostgresSource:
 
 def _block_rows(width: int) -> int:
     return max(256, min(50_000, BLOCK_BYTES // (4 * width)))
+
+
+def _copied_rows(width: int) -> int:
+    return max(256, min(COPIED_ROWS, COPIED_BYTES // (4 * width)))

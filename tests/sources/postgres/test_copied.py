@@ -28,7 +28,7 @@ def row(*values: bytes | None) -> bytes:
     return struct.pack("!h", len(values)) + b"".join(map(value, values))
 
 
-def decoded(rows: list[bytes], texts: int) -> copied.Rows:
+def decoded(rows: list[bytes], texts: int) -> tuple[list[list[str | None]], np.ndarray]:
     return copied._decoded(bytearray(b"".join(rows)), [len(one) for one in rows], VECTOR, texts, "utf-8")
 
 
@@ -39,10 +39,8 @@ def test_what_was_written_comes_back(rows: list[tuple[str, str | None, float]], 
         row(name.encode(), *([None if doc is None else doc.encode()] if documented else []), vector([number, 1.0]))
         for name, doc, number in rows
     ]
-    ids, documents, vectors = decoded(written, 2 if documented else 1)
-    assert ids == [name for name, _, _ in rows]
-    assert documents == [doc if documented else None for _, doc, _ in rows]
-    assert vectors.dtype == np.float32
+    columns, vectors = decoded(written, 2 if documented else 1)
+    assert columns == [[name for name, _, _ in rows], [doc for _, doc, _ in rows]][: 1 + documented]
     assert vectors.tolist() == [[number, 1.0] for _, _, number in rows]
 
 
@@ -70,15 +68,17 @@ def test_a_row_without_an_id_is_refused() -> None:
         decoded([row(b"x", vector([1.0, 2.0])), *[row(None, vector([1.0, 2.0]))] * 2], 1)
 
 
+@pytest.mark.parametrize("piece", [1, 3 * 36008, 1 << 21])
 @pytest.mark.parametrize("rows", [1, 2, 7, 100])
-def test_blocks_hold_as_many_rows_as_asked_for(dsn, run, monkeypatch, rows) -> None:
+def test_blocks_hold_as_many_rows_as_asked_for(dsn, run, monkeypatch, rows, piece) -> None:
     """Rows longer than the room at first, in blocks that do and do not divide their number."""
     run(
         "CREATE TABLE wide (id text, doc text, e vector)",
         "INSERT INTO wide SELECT repeat('ü', i), nullif('d' || i % 3, 'd0'),"
         " (SELECT array_agg(i + n / 1e6) FROM generate_series(1, 9000) AS n)::vector FROM generate_series(1, 14) AS i",
     )
-    monkeypatch.setattr("calibration.sources.postgres.pull._block_rows", lambda width: rows)
+    monkeypatch.setattr(copied, "PIECE_BYTES", piece)
+    monkeypatch.setattr("calibration.sources.postgres.pull._copied_rows", lambda width: rows)
     source = PostgresSource(dsn, "wide", vector_column="e", document_column="doc", metric="l2")
     with source.divided(np.ones((1, 9000), dtype=np.float32)) as division:
         blocks = list(source.read(division.parts[0]))

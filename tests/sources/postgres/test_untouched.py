@@ -87,6 +87,7 @@ def test_a_server_that_dies_during_a_pull_is_a_store_error(foreign, monkeypatch,
     from calibration.sources.postgres import pull
 
     monkeypatch.setattr(pull, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(pull, "COPIED_BYTES", 1)
     monkeypatch.setattr(pull.division, "PART_ROWS", part_rows)
     with psycopg.connect(foreign.conninfo, autocommit=True) as owner:
         owner.execute("DROP TABLE IF EXISTS heavy")
