@@ -19,7 +19,7 @@ def hybrid_page(params: HybridParams, *, force: bool = False, report: Reporter =
         See `studies.hybrid.study.hybrid` and `runs.page.run_page`.
     """
     with session():
-        # searched here, with progress; the notebook finds the pull and repeats the search for words, which is quick
+        # searched here, with progress; the notebook finds the pull and the search for words
         content = open_source(params, report).content_hash()
         about = {"parameters": public_parameters(params), "command": command(params, "hybrid")}
         values = params.model_dump(mode="json")

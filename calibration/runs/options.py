@@ -21,7 +21,7 @@ def options_page(params: OptionsParams, *, force: bool = False, report: Reporter
         See `studies.options.study.options` and `runs.page.run_page`.
     """
     with session():
-        # pulled and reranked here, with progress; the notebook finds both, and repeats the search for words
+        # pulled, searched and reranked here, with progress; the notebook finds all of it
         source = open_source(params.search, report)
         if params.rerank == LATE_INTERACTION:
             with_rerank(source, params, report)

@@ -132,7 +132,7 @@ def _prune(folder: Path) -> None:
     """Remove pulls that nobody has used for a month, and after a day what killed processes left."""
     now = time.time()
     for entry in folder.iterdir():
-        days = KEEP_DAYS if not entry.name.startswith((".partial-", ONCE)) else 1
+        days = KEEP_DAYS if not entry.name.startswith((".partial-", ONCE, parts_folder(ONCE).name)) else 1
         with suppress(OSError):  # somebody else was faster
             if now - entry.stat().st_mtime > days * 86400:
                 shutil.rmtree(entry, ignore_errors=True)

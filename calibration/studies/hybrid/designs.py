@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 
 from ...choose import Rate, Recommendation, covering
+from ...params import RunParams
 from ...retrieval import LEXICAL, SIMILARITY, Candidates, Floor, Leg
 from .candidates import Far
-from .floors import choose_beside, floors_by_fold, observed
+from .floors import Chosen, observed
 from .gate import Asked, rates
-from .measure import Measured
-from .params import HybridParams
+from .together import choose_together
 
 NO_GATE, EITHER, TOGETHER = "no gate", "either floor", "either, chosen together"
 
@@ -39,40 +39,36 @@ def alone(signal: str) -> str:
 
 def possible_gates(
     candidates: Candidates,
-    measured: Sequence[Measured],
+    chosen: Mapping[str, Chosen],
     table: pd.DataFrame,
     far: Far,
-    params: HybridParams,
+    params: RunParams,
     legs: Mapping[str, Leg],
 ) -> dict[str, Gate]:
-    """Give no gate, the floor of each leg alone, either of them, and either with the dearer one chosen beside."""
+    """Give no gate, the floor of each leg alone, either of them as they are, and floors chosen together.
+
+    Parameters
+    ----------
+    chosen : mapping of signal to Chosen
+        What each signal's own calibration says; one without a floor gates nothing.
+    """
     found = {NO_GATE: Gate((), ())}
-    legs_measured = {
-        one.name: one for one in measured if one.name in (SIMILARITY, LEXICAL) and isinstance(one.floor, Recommendation)
+    own = {
+        name: chosen[name]
+        for name in (SIMILARITY, LEXICAL)
+        if name in chosen and isinstance(chosen[name].choice, Recommendation)
     }
-    for name in (SIMILARITY, LEXICAL):
-        if name in legs_measured:
-            choice = legs_measured[name].floor
-            folds = floors_by_fold(choice) if choice is not None and choice.held_out_floors else ()
-            found[alone(name)] = _gate(candidates, name, None if choice is None else choice.floor, folds)
-    near, words = (found.get(alone(name)) for name in (SIMILARITY, LEXICAL))
-    if near is None or words is None:
+    for name, one in own.items():
+        folds = one.by_fold if one.choice.held_out_floors else ()
+        found[alone(name)] = _gate(candidates, name, one.choice.floor, folds)
+    if len(own) < 2:
         return found
-    found[EITHER] = _both(near, words)
-    first, second = sorted(legs_measured.values(), key=_cost)
-    if first.chosen is not None and second.chosen is not None and found[alone(first.name)].by_fold:
-        seen = observed(candidates, second.name, params, legs)
-        contract = candidates.contracts[first.name]
-        beside = choose_beside(first.chosen, contract, second.chosen, seen, table, far, params)
-        if beside.value is not None:
-            own = _gate(candidates, second.name, beside.value, beside.by_fold)
-            found[TOGETHER] = _both(found[alone(first.name)], own)
+    found[EITHER] = _both(found[alone(SIMILARITY)], found[alone(LEXICAL)])
+    if found[EITHER].by_fold:
+        seen = {name: observed(candidates, name, params, legs) for name in own}
+        whole, by_fold = choose_together(own, candidates.contracts, seen, table, far, params)
+        found[TOGETHER] = Gate(_floors(candidates, whole), tuple(_floors(candidates, fold) for fold in by_fold))
     return found
-
-
-def _cost(one: Measured) -> float:
-    cost = one.floor.expected_cost if isinstance(one.floor, Recommendation) else None
-    return np.inf if cost is None else cost
 
 
 def measure_gates(
@@ -97,11 +93,13 @@ def measure_gates(
     return seen, unseen
 
 
-def _gate(candidates: Candidates, name: str, value: float | None, by_fold: Sequence[float | None]) -> Gate:
-    def floors(at: float | None) -> tuple[Floor, ...]:
-        return () if at is None else (Floor(name, at, candidates.contracts[name]),)
+def _floors(candidates: Candidates, values: Mapping[str, float | None]) -> tuple[Floor, ...]:
+    found = {name: value for name, value in values.items() if value is not None}
+    return tuple(Floor(name, value, candidates.contracts[name]) for name, value in found.items())
 
-    return Gate(floors(value), tuple(floors(at) for at in by_fold))
+
+def _gate(candidates: Candidates, name: str, value: float | None, by_fold: Sequence[float | None]) -> Gate:
+    return Gate(_floors(candidates, {name: value}), tuple(_floors(candidates, {name: at}) for at in by_fold))
 
 
 def _both(one: Gate, other: Gate) -> Gate:

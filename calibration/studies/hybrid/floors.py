@@ -7,16 +7,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...choose import Costs, NoFloor, Recommendation, between_scores, choose_floor, folds_along, folds_by_group, pick
+from ...choose import NoFloor, Recommendation, choose_floor, folds_along, folds_by_group
 from ...choose.heldout import FOLDS
-from ...choose.rule import MIN_RELEVANT, WINDOW, pooled_range
-from ...contract import ScoreContract
 from ...params import RunParams
 from ...retrieval import Candidates, Leg
 from ..analyse import costs_of, fixed_cap
 from .candidates import Far, best_of_query, places
 
 Floats = npt.NDArray[np.float64]
+Folds = npt.NDArray[np.int64]
 
 
 class Chosen(NamedTuple):
@@ -82,64 +81,6 @@ def choose_own_floor(
     return Chosen(choice, best, noise)
 
 
-class Beside(NamedTuple):
-    """The floor of a second signal where a first one gates already: whole, and without each fold; None for no floor."""
-
-    value: float | None
-    by_fold: tuple[float | None, ...]
-
-
-def choose_beside(
-    first: Chosen,
-    contract: ScoreContract,
-    second: Chosen,
-    seen: Floats,
-    table: pd.DataFrame,
-    far: Far,
-    params: RunParams,
-) -> Beside:
-    """Choose a second floor for a gate that passes with either: on the queries that the first floor leaves.
-
-    Two floors that were chosen alone each answer off-topic queries of their own, and those add up. Here the second one
-    pays only for what it adds: answers the first loses, against off-topic queries the first refuses. On the sample with
-    MiniLM (queries no floor has seen) both keep 110 of 112 answers; two floors chosen alone answer 11 of 25 off-topic
-    queries, and 7 this way.
-
-    Parameters
-    ----------
-    contract : ScoreContract
-        Of the first signal.
-    seen : array
-        Scores of the second signal that its floor must not stand on.
-    """
-    costs, folds = costs_of(params), folds_of(table, far, params.seed)
-    own, other = (
-        np.array([folds[query] for query in part["query_id"]], dtype=np.int64)
-        for part in (
-            table[table["answerability"] == "answerable"],
-            table[table["query_id"].isin(far.query_ids)],
-        )
-    )
-
-    def chosen(value: float | None, fold: int | None) -> float | None:
-        if value is None:
-            return None
-        lost = ~contract.accept(first.relevant, value) & (own != fold)
-        refused = ~contract.accept(first.noise, value) & (other != fold)
-        relevant, noise = second.relevant[lost], second.noise[refused]
-        if np.isfinite(relevant).sum() < MIN_RELEVANT or np.isfinite(noise).sum() < MIN_RELEVANT:
-            return None
-        n, m = int((own != fold).sum()), int((other != fold).sum())
-        # shares of all queries, not of those that are left
-        weights = Costs(costs.miss * len(relevant) / n, costs.false_answer * len(noise) / m, costs.off_topic_share)
-        return pick(relevant, noise, weights)[0]
-
-    value = chosen(first.choice.floor, None)
-    if value is not None:
-        value = between_scores(value, seen, window=WINDOW * pooled_range(second.relevant, second.noise))
-    return Beside(value, tuple(chosen(floor, fold) for fold, floor in enumerate(first.by_fold)))
-
-
 def observed(candidates: Candidates, signal: str, params: RunParams, legs: Mapping[str, Leg]) -> Floats:
     """Give the scores that a floor must not stand on: of a leg as many as a calibration looks at."""
     leg = legs.get(signal)
@@ -156,6 +97,14 @@ def floors_by_fold(choice: Recommendation | NoFloor) -> tuple[float | None, ...]
     floors = choice.held_out_floors or (choice.floor,) * FOLDS
     # fewer groups than folds give fewer floors; no query is in the others
     return (*floors, *([choice.floor] * (FOLDS - len(floors))))
+
+
+def folds_of_bands(table: pd.DataFrame, far: Far, seed: int) -> tuple[Folds, Folds]:
+    """Give the folds of the answerable queries and of the far noise, in the order of the bands."""
+    folds = folds_of(table, far, seed)
+    parts = (table[table["answerability"] == "answerable"], table[table["query_id"].isin(far.query_ids)])
+    own, other = (np.array([folds[query] for query in part["query_id"]], dtype=np.int64) for part in parts)
+    return own, other
 
 
 def folds_of(table: pd.DataFrame, far: Far, seed: int) -> dict[str, int]:

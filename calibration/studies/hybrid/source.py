@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,32 +10,26 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...errors import LabelError, ParameterError
+from ...errors import LabelError
 from ...labels import Labels
-from ...resources import cache_dir
 from ...retrieval import (
     LEXICAL,
     SIMILARITY,
     Candidates,
     Leg,
     TextSearch,
-    TextTable,
     configuration_for,
     join_legs,
     read_signals,
     read_trec,
-    search_table,
-    search_texts,
     vector_leg,
 )
-from ..calibrate import Pulled, pull
+from ..calibrate import pull
 from ..facts import command, run_facts
-from ..inputs import Inputs, passage_texts, query_texts
+from ..inputs import passage_texts
 from ..progress import Reporter
 from .params import HybridParams
-
-FEWEST = 100
-"""Depth to which legs are searched at least, so that recall can be shown beyond the depth of the candidates."""
+from .words import search_words
 
 
 @dataclass(frozen=True)
@@ -94,9 +87,7 @@ def _from_search(params: HybridParams, report: Reporter) -> Source:
     pulled = pull(params, report)
     language = params.text_search or configuration_for(pulled.labels.queries["text"].dropna().tolist())
     how = TextSearch(language, params.text_rank)
-    with report.bar(f"search words ({how.configuration})", len(pulled.scores.query_ids), "queries") as step:
-        words = _words(params, pulled, how)
-        step(len(pulled.scores.query_ids))
+    words = search_words(params, pulled, how, report)
     vectors = vector_leg(pulled.scores)
     contract = replace(vectors.contract, unscored=params.unscored)
     legs = {SIMILARITY: Leg(vectors.rows, contract), LEXICAL: words}
@@ -123,42 +114,6 @@ def _from_search(params: HybridParams, report: Reporter) -> Source:
         facts,
         {} if probes is None else dict(zip(probes["query_id"], probes["text"], strict=True)),
     )
-
-
-def _words(params: HybridParams, pulled: Pulled, how: TextSearch) -> Leg:
-    """Search the user's table where it holds the text, else the corpus, sent to the embedded server."""
-    query_ids = pulled.scores.query_ids
-    queries = query_texts(Inputs(pulled.labels, pulled.probes))
-    depth = max(params.candidate_depth, FEWEST)
-    timeout = float(params.statement_timeout)
-    document = pulled.scores.level == "document"
-    if params.table is not None and params.text_column is not None:
-        table = TextTable(
-            params.table,
-            params.text_column,
-            params.id_column,
-            params.document_column if document else None,
-            params.where,
-        )
-        return search_table(
-            table, query_ids, queries, how, dsn=params.dsn, service=params.service, depth=depth,
-            statement_timeout=timeout,
-        )  # fmt: skip
-    corpus = pulled.labels.corpus
-    if corpus is None:
-        raise ParameterError(
-            "there is no text to search for words: name the text_column of your table (a text or a tsvector), or give "
-            "a corpus file."
-        )
-    from ...sources.postgres.server import embedded_server
-
-    ids = corpus["document_id"].fillna(corpus["doc_id"]) if document else corpus["doc_id"]
-    with ExitStack() as stack:
-        conninfo = stack.enter_context(embedded_server(cache_dir()))
-        return search_texts(
-            conninfo, ids.tolist(), passage_texts(pulled.labels), query_ids, queries, how, depth=depth,
-            statement_timeout=timeout,
-        )  # fmt: skip
 
 
 def _from_log(params: HybridParams) -> Source:

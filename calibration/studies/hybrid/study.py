@@ -42,8 +42,8 @@ class Hybrid:
     gated : Gated
         What the recommended gate says of every candidate.
     designs : mapping of design to rates
-        "no gate", each floor alone, "either floor", and either with the floor of the leg that does worse alone chosen
-        beside the other; on the queries that chose the floors.
+        "no gate", each floor alone, "either floor", and "either, chosen together" (see `choose_together`); on the
+        queries that chose the floors.
     unseen : mapping of design to rates
         The same with floors chosen without the queries they meet; empty where too few could be held out. `costs` weighs
         the errors of these (else of `designs`), `recommended` names the gate that costs least (None where that cannot
@@ -128,7 +128,8 @@ def study(source: Source, params: HybridParams, report: Reporter = SILENT) -> Hy
     gated_on = _gate_after(candidates, order)
     fused_order = asked if gated_on is None else replace(asked, place=places(candidates, gated_on))
     far = far_queries(source.table)
-    possible = possible_gates(candidates, measured, source.table, far, params, source.legs)
+    chosen = {one.name: one.chosen for one in measured if one.chosen is not None}
+    possible = possible_gates(candidates, chosen, source.table, far, params, source.legs)
     compared, unseen = measure_gates(asked, possible, folds_of(source.table, far, params.seed))
     judged = unseen or compared
     costs = {name: expected_cost(rates, costs_of(params), _false_rate(far)) for name, rates in judged.items()}

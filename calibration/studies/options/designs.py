@@ -12,6 +12,7 @@ from ...contract import ScoreContract
 from ...retrieval import LEXICAL, SIMILARITY, Floor, gate
 from ...scores import Histogram, Scores
 from ..hybrid.candidates import places
+from ..hybrid.designs import EITHER, NO_GATE, TOGETHER, alone, possible_gates
 from ..hybrid.measure import RRF
 from ..rates import Outcome, outcome
 from .bench import Bench
@@ -80,7 +81,7 @@ def designs(bench: Bench, no_reranker: str) -> tuple[Design, ...]:
         _per_context(bench, near),
         Design(TOP_K, TITLES[TOP_K], SIMILARITY, None, (), note="cannot return nothing"),
         _reranked(bench, no_reranker),
-        _hybrid(near, calibrate_signal(bench, LEXICAL)),
+        _hybrid(bench, near, calibrate_signal(bench, LEXICAL)),
     )
 
 
@@ -207,29 +208,57 @@ def _reranked(bench: Bench, no_reranker: str) -> Design:
     )
 
 
-def _hybrid(near: Calibrated, words: Calibrated) -> Design:
-    legs = [leg for leg in (near, words) if not isinstance(leg.choice, NoFloor)]
-    lacking = "; ".join(_no_floor(leg) for leg in (near, words) if isinstance(leg.choice, NoFloor))
-    note = "passes with either floor"
-    if lacking:
-        note = (
-            f"{lacking}, so only the {legs[0].signal} lets a passage pass"
-            if legs
-            else f"cannot return nothing: {lacking}"
-        )
+def _hybrid(bench: Bench, near: Calibrated, words: Calibrated) -> Design:
+    """Gate by either leg, with the two floors chosen together where queries can be held out."""
+    legs = {leg.signal: leg for leg in (near, words) if not isinstance(leg.choice, NoFloor)}
+    gates = possible_gates(
+        bench.candidates,
+        {name: leg.chosen for name, leg in legs.items()},
+        bench.table,
+        bench.far,
+        bench.params,
+        bench.source.legs,
+    )
+    name = next(name for name in (TOGETHER, EITHER, *map(alone, legs), NO_GATE) if name in gates)
+    gate_of = gates[name]
 
     def floors(query: str, fold: int | None) -> tuple[Floor, ...]:
-        return tuple(floor for leg in legs for floor in leg.at(fold))
+        return gate_of.floors if fold is None or not gate_of.by_fold else gate_of.by_fold[fold]
 
     return Design(
         HYBRID,
         TITLES[HYBRID],
         RRF,
         floors if legs else None,
-        _thresholds(legs),
-        all(leg.held_out for leg in legs),
-        note=note,
+        tuple(
+            Threshold(one.signal, None, one.value, one.contract, _status(one, legs[one.signal]))
+            for one in gate_of.floors
+            if one.value is not None
+        ),
+        bool(gate_of.by_fold) or not legs,
+        note=_hybrid_note(gate_of.floors, (near, words)),
     )
+
+
+def _status(floor: Floor, leg: Calibrated) -> str:
+    """Say what a floor of a gate promises: only the one that a signal's own calibration chose can be certified."""
+    return leg.choice.status if floor.value == leg.choice.floor else "uncertified"
+
+
+def _hybrid_note(floors: Sequence[Floor], legs: tuple[Calibrated, Calibrated]) -> str:
+    lacking = "; ".join(_no_floor(leg) for leg in legs if isinstance(leg.choice, NoFloor))
+    if lacking and floors:
+        return f"{lacking}, so only the {floors[0].signal} lets a passage pass"
+    if lacking:
+        return f"cannot return nothing: {lacking}"
+    if len(floors) == 1:
+        return f"only the {floors[0].signal} lets a passage pass: a second floor would cost more than it brings"
+    own = {leg.signal: leg.choice.floor for leg in legs}
+    beside = [floor.signal for floor in floors if floor.value != own[floor.signal]]
+    if not beside:
+        return "passes with either floor, each as it was chosen alone"
+    first = next(floor.signal for floor in floors if floor.signal != beside[0])
+    return f"passes with either floor; the {beside[0]} floor is chosen on what the {first} floor leaves"
 
 
 def _no_floor(one: Calibrated) -> str:

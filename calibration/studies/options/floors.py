@@ -14,7 +14,7 @@ from ...choose.segments import POOLING
 from ...contract import ScoreContract
 from ...labels import Labels
 from ...retrieval import SIMILARITY, Floor
-from ..hybrid.floors import choose_own_floor, observed
+from ..hybrid.floors import Chosen, choose_own_floor, observed
 from ..segments import MOST, collections_of, kinds_of
 from .bench import Bench
 
@@ -28,18 +28,23 @@ class Calibrated:
 
     Attributes
     ----------
-    relevant, noise : ndarray
-        The two bands it was chosen on, in the order of the answerable and of the off-topic queries.
-    by_fold : tuple of float or None
-        Chosen without the queries of each fold; where too few could be held out, the floor itself.
+    chosen : Chosen
+        The floor, or why there is none, and the two bands it was chosen on.
     """
 
     signal: str
     contract: ScoreContract
-    choice: Recommendation | NoFloor
-    relevant: Floats
-    noise: Floats
-    by_fold: tuple[float | None, ...]
+    chosen: Chosen
+
+    @property
+    def choice(self) -> Recommendation | NoFloor:
+        """The floor, or why there is none."""
+        return self.chosen.choice
+
+    @property
+    def by_fold(self) -> tuple[float | None, ...]:
+        """Chosen without the queries of each fold; where too few could be held out, the floor itself."""
+        return self.chosen.by_fold
 
     @property
     def held_out(self) -> bool:
@@ -90,8 +95,7 @@ def calibrate_signal(bench: Bench, signal: str) -> Calibrated:
     found = choose_own_floor(
         bench.candidates, signal, bench.relevant, bench.table, bench.far, bench.params, bench.source.legs
     )
-    contract = bench.candidates.contracts[signal]
-    return Calibrated(signal, contract, found.choice, found.relevant, found.noise, found.by_fold)
+    return Calibrated(signal, bench.candidates.contracts[signal], found)
 
 
 def contexts_of(labels: Labels, table: pd.DataFrame) -> tuple[str, dict[str, str]] | None:
@@ -130,14 +134,14 @@ def context_floors(bench: Bench, near: Calibrated, what: str, names: Mapping[str
             here = (of_relevant == name) & (folds != fold)
             there = own_noise == name
             far = (there if there.sum() >= MIN_NOISE else np.ones(len(there), dtype=np.bool_)) & (noise_folds != fold)
-            own = _own(near.relevant[here], near.noise[far], bench)
+            own = _own(near.chosen.relevant[here], near.chosen.noise[far], bench)
             if own is not None and overall is not None:
                 weight = int(here.sum()) / (int(here.sum()) + POOLING)
                 found[name] = weight * own + (1.0 - weight) * overall
         return found
 
     seen = observed(bench.candidates, SIMILARITY, bench.params, bench.source.legs)
-    window = WINDOW * pooled_range(near.relevant, near.noise)
+    window = WINDOW * pooled_range(near.chosen.relevant, near.chosen.noise)
     floors = {name: between_scores(value, seen, window=window) for name, value in chosen(None).items()}
     of_query, n_drawn = _drawn(bench, names, of_relevant[of_relevant != ""])
     return Contexts(what, of_query, floors, tuple(chosen(fold) for fold in range(FOLDS)), near, n_drawn)

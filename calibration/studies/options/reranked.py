@@ -1,7 +1,6 @@
 """The reranker's scores of the best candidates, kept by what was read, so that a notebook finds them again."""
 
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from ...retrieval import SIMILARITY, Candidates, HttpReranker, LateInteraction, 
 from ..hybrid.candidates import places
 from ..hybrid.params import LATE_INTERACTION
 from ..hybrid.source import Source, texts_of
+from ..kept import keep
 from ..progress import Reporter
 from ..stage import parts_folder, stage_key
 from .params import OptionsParams
@@ -68,7 +68,7 @@ def _scored(
             progress=step,
         )  # fmt: skip
     if path is not None:
-        _keep(path, found.values(RERANK)[:, 0])
+        keep(path, lambda file: np.save(file, found.values(RERANK)[:, 0]))
     return found
 
 
@@ -79,10 +79,3 @@ def _read(path: Path, n: int) -> np.ndarray[tuple[int], np.dtype[np.float64]] | 
     except (OSError, ValueError, EOFError):
         return None
     return values if values.shape == (n,) and values.dtype == np.float64 else None
-
-
-def _keep(path: Path, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
-        np.save(file, values)
-    os.replace(file.name, path)
