@@ -13,6 +13,7 @@ from .document import strip_nan
 from .files import dumps, write_text
 
 HYBRID = "hybrid.json"
+HYBRID_VERSION = 1
 
 
 def save_hybrid(found: Hybrid, folder: Path | str) -> dict[str, Any]:
@@ -25,10 +26,13 @@ def save_hybrid(found: Hybrid, folder: Path | str) -> dict[str, Any]:
 
 
 def hybrid_document(found: Hybrid) -> dict[str, Any]:
-    """Say ranges of signals and fusions for whoever calls the search, the gate, and what collapses; ids, no texts."""
+    """Say ranges of signals and fusions for whoever calls the search, the gate, and what collapses; ids, no texts.
+
+    Keys and types are those of `hybrid_schema`.
+    """
     document: dict[str, Any] = strip_nan(
         {
-            "schema_version": 1,
+            "schema_version": HYBRID_VERSION,
             "order": found.order,
             "top_k": found.top_k.value,
             "top_k_chosen_by": found.top_k.chosen_by,

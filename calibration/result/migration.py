@@ -1,8 +1,6 @@
 """migration.json: what a migration does to the accepted sets, and the receipt from which it can be told again."""
 
-import json
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,14 +75,6 @@ def save_migration(migration: "Migration", folder: Path | str) -> dict[str, Any]
     document = migration_document(migration)
     write_text(folder / MIGRATION, dumps(document) + "\n")
     return document
-
-
-@cache
-def migration_schema() -> dict[str, Any]:
-    """Return the schema of migration.json as a dictionary (JSON Schema, draft 2020-12)."""
-    text = (Path(__file__).parent / "migration.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def _listed(pairs: "pd.DataFrame", side: str, k: int) -> dict[str, dict[str, list[Any]]]:

@@ -1,8 +1,6 @@
 """options.json: the five options as they were measured, and a verdict per error; ids and numbers, no texts."""
 
-import json
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +52,6 @@ def options_document(found: Options) -> dict[str, Any]:
         }
     )
     return document
-
-
-@cache
-def options_schema() -> dict[str, Any]:
-    """Return the schema of options.json as a dictionary (JSON Schema, draft 2020-12)."""
-    text = (Path(__file__).parent / "options.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def _option(one: Option) -> dict[str, Any]:
