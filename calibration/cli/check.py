@@ -24,6 +24,11 @@ Tolerance = Annotated[
     ),
 ]
 
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", help="calibration.toml of the live system, instead of the recorded one", metavar="FILE"),
+]
+
 
 def check(
     baseline: Annotated[Path, typer.Argument(help="a committed recommendation.json, or the folder it lies in")],
@@ -38,7 +43,7 @@ def check(
     where: o.Where = None,
     base_url: o.BaseUrl = None,
     settings: o.Set = None,
-    config: o.Config = None,
+    config: Config = None,
     as_json: o.AsJson = False,
     junit: Annotated[Path | None, typer.Option("--junit", help="write JUnit XML", metavar="FILE")] = None,
     markdown: Annotated[
@@ -65,6 +70,7 @@ def check(
     files = {"--junit": junit, "--markdown": markdown}
     if accept:
         _refuse_beside_accept({**files, "--tolerance": tolerance})
+        _finish(baseline)
     _clear(files, baseline)
     found = read_baseline(baseline)
     params = live_parameters(found, given, model, config, settings or ())
@@ -96,6 +102,14 @@ def _refuse_beside_accept(options: Mapping[str, object]) -> None:
     given = [name for name, value in options.items() if value is not None]
     if given:
         raise typer.BadParameter(f"--accept compares nothing; leave out {' and '.join(given)}")
+
+
+def _finish(baseline: Path) -> None:
+    from ..result.accept import finish
+
+    folder = baseline if baseline.is_dir() else baseline.parent
+    if finish(folder):
+        typer.echo(f"calibrate: the interrupted --accept in {folder} is finished; choosing the floor anew", err=True)
 
 
 def _clear(files: Mapping[str, Path | None], baseline: Path) -> None:

@@ -1,12 +1,16 @@
-"""The one way in which a baseline changes."""
+"""The one way in which a baseline changes: whole, or not at all."""
 
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
 from ..params import RunParams
 from ..studies.calibrate import calibrate
-from ..studies.check.baseline import MANIFEST, QUERIES, RECOMMENDATION, REPORT, Baseline
+from ..studies.check.baseline import ACCEPTED, MANIFEST, QUERIES, RECOMMENDATION, REPORT, Baseline
 from ..studies.facts import command, public_parameters, versions
 from ..studies.progress import SILENT, Reporter
 from .document import queries_records, recommendation_document
@@ -32,15 +36,52 @@ def accept_baseline(baseline: Baseline, params: RunParams, report: Reporter = SI
     calibration = calibrate(params, report)
     document = recommendation_document(calibration)
     lines = "".join(dumps(record, indent=None) + "\n" for record in queries_records(calibration))
-    write_text(path.parent / QUERIES, lines)
+    files = {path.name: dumps(document) + "\n", QUERIES: lines}
     if MANIFEST in written(baseline):
         manifest = {
             "schema_version": 1, "parameters": public_parameters(params), "command": command(params),
             "versions": versions(),
         }  # fmt: skip
-        write_text(path.parent / MANIFEST, dumps(manifest) + "\n")
-    write_text(path, dumps(document) + "\n")
+        files[MANIFEST] = dumps(manifest) + "\n"
+    replace_files(path.parent, files)
     return document
+
+
+def replace_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Put several files in place of their old ones, by name; a process killed on the way leaves the old ones or a rest.
+
+    The new ones are written aside. From the moment their folder is called `ACCEPTED` they count: `read_baseline`
+    refuses what is half in place, and `finish` puts the rest there.
+
+    Raises
+    ------
+    ParameterError
+        Another baseline is being accepted there.
+    """
+    for left in folder.glob(f"{ACCEPTED}-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    aside = Path(tempfile.mkdtemp(prefix=f"{ACCEPTED}-", dir=folder))
+    try:
+        for name, text in files.items():
+            write_text(aside / name, text)
+        try:
+            os.rename(aside, folder / ACCEPTED)
+        except OSError:
+            raise ParameterError(f"another baseline is being accepted in {folder}; nothing was changed.") from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    finish(folder)
+
+
+def finish(folder: Path) -> bool:
+    """Put in place what an interrupted `replace_files` left complete; tell whether there was anything."""
+    pending = folder / ACCEPTED
+    if not pending.is_dir():
+        return False
+    for file in sorted(pending.iterdir()):
+        os.replace(file, folder / file.name)
+    pending.rmdir()
+    return True
 
 
 def written(baseline: Baseline) -> list[str]:

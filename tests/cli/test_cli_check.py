@@ -162,6 +162,21 @@ def test_an_accepted_system_is_the_one_that_is_checked_next(project: Path, comma
     assert (again.code, "unchanged model, corpus, labels, contract, policy" in again.out) == (0, True)
 
 
+def test_an_interrupted_accept_is_refused_by_name_and_finished_by_the_next(project: Path, command: Command) -> None:
+    folder = project / "baseline"
+    (folder / ".accepted").mkdir()
+    (folder / "queries.jsonl").rename(folder / ".accepted" / "queries.jsonl")
+    said = command("check", "baseline")
+    assert said.code == 1
+    assert "accepting a new one was interrupted" in said.err
+    assert "--accept" in said.err
+    said = command("check", "baseline", "--accept")
+    assert said.code == 0
+    assert "the interrupted --accept in baseline is finished" in said.err
+    assert sorted(contents(folder)) == ["queries.jsonl", "recommendation.json"]
+    assert command("check", "baseline").code == 0
+
+
 def test_accepting_compares_nothing(project: Path, command: Command) -> None:
     before = contents(project / "baseline")
     said = command("check", "baseline", "--accept", "--junit", "j.xml", "--tolerance", "0.02")

@@ -15,6 +15,8 @@ from .staleness import RULES
 
 RECOMMENDATION, QUERIES, SCORES = "recommendation.json", "queries.jsonl", "scores.parquet"
 REPORT, MANIFEST = "report.html", "run.json"
+ACCEPTED = ".accepted"
+"""Folder beside a baseline that holds a whole new one while its files are put in place."""
 HINT = "Commit the recommendation.json and the queries.jsonl of a `calibrate run`."
 
 
@@ -70,10 +72,17 @@ def read_baseline(path: Path | str) -> Baseline:
     Raises
     ------
     ParameterError
-        Not there, not a recommendation, no queries, numbers that are none, or two files that do not belong together.
+        Not there, not a recommendation, no queries, numbers that are none, or two files that do not belong together,
+        such as those that an interrupted `--accept` left.
     """
     path = Path(path)
     path = path / RECOMMENDATION if path.is_dir() else path
+    if (path.parent / ACCEPTED).exists():
+        raise ParameterError(
+            f"{path.parent} holds files of two baselines: accepting a new one was interrupted, and {ACCEPTED} keeps "
+            f"the rest of it. Finish it with `calibrate check {path} --accept`, or take the old files back and remove "
+            f"{path.parent / ACCEPTED}."
+        )
     queries = path.parent / QUERIES
     missing = [str(file) for file in (path, queries) if not file.is_file()]
     if missing:

@@ -13,6 +13,7 @@ from calibration.params import RunParams
 from calibration.result import save
 from calibration.studies.calibrate import calibrate
 from calibration.studies.check.baseline import Baseline, read_baseline
+from calibration.studies.check.study import Check
 
 WIDTH = 24
 Vectors = np.ndarray
@@ -110,3 +111,13 @@ class World:
 
 def _unit(vector: Vectors) -> Vectors:
     return vector / np.linalg.norm(vector)
+
+
+def rate(check: Check, name: str) -> Any:
+    """One rate of a check, by its name."""
+    return next(one for one in check.rates if one.measure.name == name)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Contents of a folder by name."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
