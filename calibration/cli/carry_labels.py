@@ -37,6 +37,7 @@ def carry_labels(
     from ..errors import ParameterError
     from ..labels import carry_labels as carry
     from ..labels import read_answers, read_corpus, read_labels
+    from ..labels.anchors import carried_warnings
     from ..result import dumps
 
     targets = [out / name for name in (QUERIES, QRELS, FATES, REVIEW) if (out / name).exists()]
@@ -60,7 +61,7 @@ def carry_labels(
     passages, warnings = read_corpus(new_corpus)
     found = carry(old, passages, answers={} if answers is None else read_answers(answers))
     _write(found, out)
-    for warning in (*old.warnings, *warnings):
+    for warning in (*carried_warnings(old), *warnings):
         typer.echo(f"calibrate: {warning}", err=True)
     typer.echo(dumps(found.to_dict()) if as_json else f"{found.words()}\n{_next(found, out, new_corpus, rel_level)}")
 

@@ -32,7 +32,12 @@ def hybrid(
     text_search: o.TextSearch = None,
     text_rank: o.TextRank = None,
     signals: Annotated[
-        str | None, typer.Option("--signals", help="run log with one column per signal", metavar="FILE")
+        str | None,
+        typer.Option(
+            "--signals",
+            help="run log with one column per signal; a column exempt (yes or no) marks graph links and pins",
+            metavar="FILE",
+        ),
     ] = None,
     trec_runs: Annotated[
         list[str] | None, typer.Option("--trec-runs", help="TREC run of one signal", metavar="SIGNAL=FILE")

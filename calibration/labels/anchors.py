@@ -11,7 +11,7 @@ from ..errors import LabelError, listed
 from .align import Mask
 from .carried import FATE_COLUMNS, Carried
 from .match import ALL, MOSTLY, Match, Matcher
-from .model import Labels
+from .model import KEPT, LEFT_OUT, Labels
 from .tables import counted, enumerated
 
 Pair = tuple[str, str]
@@ -146,7 +146,7 @@ def _qrels(judged: Iterable[Judged], matches: Iterable[Match], ids: list[str], g
 
 def _labels(labels: Labels, corpus: pd.DataFrame, qrels: pd.DataFrame) -> tuple[Labels, tuple[str, ...]]:
     """Put carried judgements in place, and say which queries lost every relevant one."""
-    carried = replace(labels, qrels=qrels, corpus=corpus)
+    carried = replace(labels, qrels=qrels, corpus=corpus, warnings=carried_warnings(labels))
     lost = set(labels.relevant_pairs()["query_id"]) - set(carried.relevant_pairs()["query_id"])
     queries = labels.queries.copy()
     bereft = queries["query_id"].isin(lost)
@@ -156,7 +156,14 @@ def _labels(labels: Labels, corpus: pd.DataFrame, qrels: pd.DataFrame) -> tuple[
     if not names:
         return carried, ()
     said = f"{counted(len(names), 'query', 'queries')} lost every relevant judgement in the new corpus, now unknown"
-    return replace(carried, queries=queries, warnings=(*labels.warnings, f"{said}: {enumerated(names)}")), names
+    return replace(carried, queries=queries, warnings=(*carried.warnings, f"{said}: {enumerated(names)}")), names
+
+
+def carried_warnings(labels: Labels) -> tuple[str, ...]:
+    """Give the warnings of labels as they hold once they are carried: what names no passage is orphaned, not kept."""
+    return tuple(
+        f"{said.removesuffix(KEPT)}{LEFT_OUT}" if said.endswith(f"; {KEPT}") else said for said in labels.warnings
+    )
 
 
 def _check_ids(corpus: pd.DataFrame) -> None:

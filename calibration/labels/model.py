@@ -95,6 +95,8 @@ def check_documents(labels: Labels, known_ids: Collection[str], *, allow_danglin
 
 HOW_TO_ALLOW = "Correct the ids or the corpus, or set allow_dangling: the judgements then stay as a ceiling on recall"
 KEPT = "kept, so recall cannot reach 1"
+LEFT_OUT = "left out, since there is no text to carry them by"
+"""What becomes of the same judgements when labels are carried to a new corpus, where they are orphans."""
 
 
 def dangling(absent: Sequence[tuple[str, str]]) -> str:

@@ -41,7 +41,7 @@ def read_probes(
     LabelError
         The file is damaged.
     """
-    findings = Findings()
+    findings = Findings(what="probes")
     raw = read_table(bundled("data") / "probes.jsonl" if path is None else Path(path), PROBES, findings)
     table = fields_of(raw, PROBES, findings, required=_COLUMNS, noun="probes")
     rows = list(rows_of(table, Probe, "query_id", findings).values()) if table is not None else []

@@ -88,7 +88,7 @@ def read_corpus(path: Path) -> "tuple[pd.DataFrame, tuple[str, ...]]":
     LabelError
         Every problem of the file, by line.
     """
-    findings = Findings()
+    findings = Findings(what="corpus")
     table = read_table(Path(path), CORPUS, findings)
     return build_corpus(table, findings), tuple(dict.fromkeys(findings.warnings))
 
@@ -101,7 +101,7 @@ def read_answers(path: Path) -> dict[tuple[str, str], str]:
     LabelError
         Every problem of the file, by line.
     """
-    findings = Findings()
+    findings = Findings(what="marked answers")
     table = fields_of(read_table(Path(path), ANSWERS, findings), ANSWERS, findings, required=(*ANSWERS,), noun="rows")
     rows = checked(table, MarkedAnswer, findings.problems) if table is not None else {}
     findings.stop_on_problems()

@@ -42,10 +42,17 @@ _GENERIC = {"_id", "id"}
 
 @dataclass(frozen=True)
 class Findings:
-    """What reading has found so far: problems, raised together at the end, and warnings that travel with the labels."""
+    """What reading has found so far: problems, raised together at the end, and warnings that travel with the labels.
+
+    Attributes
+    ----------
+    what : str
+        What is read, as the error calls it.
+    """
 
     problems: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    what: str = "labels"
 
     def stop_on_problems(self) -> None:
         """Raise LabelError with every problem, when there is one."""
@@ -54,7 +61,7 @@ class Findings:
 
     def error(self) -> LabelError:
         """Make the one error of all problems."""
-        return LabelError(f"{counted(len(self.problems), 'problem')} in the labels:\n{listed(self.problems)}")
+        return LabelError(f"{counted(len(self.problems), 'problem')} in the {self.what}:\n{listed(self.problems)}")
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def read_signals(
     """
     _check(metrics)
     options = Options(rel_level, unjudged, answerability_by_kind)
-    findings = Findings()
+    findings = Findings(what="run log")
     names = {**SCORES, EXEMPT: (EXEMPT,), **{name: (spelling(name),) for name in metrics}}
     raw = read_table(Path(path), {name: names[name] for name in names if name != "score"}, findings)
     return _log(raw, metrics, options, findings, queries)
@@ -121,7 +121,7 @@ def read_trec(
             f"runs are {', '.join(runs)}, metrics are given for {', '.join(metrics)}; name both alike."
         )
     options = Options(rel_level, unjudged, answerability_by_kind)
-    findings = Findings()
+    findings = Findings(what="run log")
     judged = _lines(Path(qrels), QRELS, grade, findings)
     read = {name: _lines(Path(path), RUN, _finite, findings) for name, path in runs.items()}
     findings.stop_on_problems()
@@ -153,7 +153,7 @@ def _log(
     for name in metrics:
         others = {other: (spelling(other),) for other in (*metrics, EXEMPT) if other != name}
         names = {**SCORES, **others, "score": (spelling(name),)}  # the others are known, if not read here
-        own = Findings(list(findings.problems), [])
+        own = Findings(list(findings.problems), [], findings.what)
         try:
             found[name], said = scores_of_table(raw, options, own, queries=queries, names=names)
         except LabelError as error:
@@ -189,7 +189,7 @@ def _exempt(raw: Table, rows: pd.DataFrame) -> npt.NDArray[np.bool_]:
     column = next((name for name in raw.columns if spelling(name) == EXEMPT), None)
     if column is None:
         return np.zeros(len(rows), dtype=np.bool_)
-    findings, marked = Findings(), set()
+    findings, marked = Findings(what="run log"), set()
     ids = {spelling(name): cells for name, cells in raw.columns.items()}
     asked = next(ids[name] for name in SCORES["query_id"] if name in ids)
     docs = next(ids[name] for name in SCORES["doc_id"] if name in ids)

@@ -96,7 +96,7 @@ class FileSearcher:
 
 def _read(path: Path) -> tuple[pd.DataFrame, list[str]]:
     """Read candidates and the queries they were for, those that returned nothing among them."""
-    findings = Findings()
+    findings = Findings(what="score file")
     table = fields_of(
         read_table(path, SCORES, findings), SCORES, findings, required=("query_id", "doc_id", "score"), noun="scores"
     )

@@ -67,7 +67,7 @@ def read_scores(
     """
     metric_named(metric)
     options = Options(rel_level, unjudged, answerability_by_kind)
-    findings = Findings()
+    findings = Findings(what="score file")
     names = {**SCORES, "score": (spelling(column),)}
     return scores_of_table(read_table(Path(path), names, findings), options, findings, queries=queries, names=names)
 

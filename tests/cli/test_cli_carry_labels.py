@@ -38,6 +38,8 @@ def test_the_folder_it_writes_is_labels_for_the_new_corpus(command: Command, fol
     assert said.code == 0
     assert said.out.startswith("1 of 3 judgements carried to 2 on new passages\n")
     assert "q1/gone (grade 1): not in the corpus that was judged" in said.out
+    assert "missing from the corpus: q1/gone (qrels.tsv line 3); left out, since there is no text" in said.err
+    assert "kept" not in said.err, "an orphan is not kept"
     assert "calibrate run --labels carried --corpus new.jsonl" in said.out
     assert "1 judged document missing from the corpus" in said.err
     labels = read_labels(folder / "carried", corpus=folder / "new.jsonl")

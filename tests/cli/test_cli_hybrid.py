@@ -96,3 +96,8 @@ def test_the_command_that_a_study_names_can_be_typed() -> None:
     unused = {"scores", "score_transform", "old_floor", "probes", *HOW_ONLY}
     named = {name: OPTIONS.get(name, f"--{name.replace('_', '-')}") for name in HybridParams.model_fields}
     assert [name for name in named if name not in NO_OPTION | unused and named[name] not in options] == []
+
+
+def test_help_says_how_a_log_marks_what_passes_every_gate(command: Command) -> None:
+    said = command("hybrid", "--help")
+    assert "a column exempt (yes or no) marks graph links and pins" in " ".join(said.out.split())

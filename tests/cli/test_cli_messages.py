@@ -32,7 +32,7 @@ Command = Callable[..., Any]
         ("--model openai:text-embedding-3-small", 1, "OPENAI_API_KEY is not set"),
         ("--metric rrf", 1, "Put the floor on the raw similarity"),
         ("--labels nowhere", 1, "no such folder"),
-        ("--scores nowhere.csv", 1, "no such file"),
+        ("--scores nowhere.csv", 1, "1 problem in the score file:\n  - nowhere.csv: no such file"),
         ("--vectors nowhere.npz", 1, "does not exist"),
         ("--config nowhere.toml", 1, "`calibrate init` writes one"),
         ("--set targt=0.9", 1, "did you mean 'target'?"),
