@@ -12,7 +12,7 @@ from .base import TableDisplay, style
 from .explorer_data import MOST_QUERIES, as_json, explorer_data, floor_stops
 from .rates import NAMES
 from .tables import Cell, table_html, templates
-from .texts import exact, out_of, percent, short
+from .texts import exact, interval, out_of, percent, short
 
 STEPS = 5
 """Floors of the table, besides none, the recommended and the old one."""
@@ -40,7 +40,8 @@ class ExplorerDisplay(TableDisplay):
         Returns
         -------
         DataFrame
-            floor (NaN = none), top_k, rate, value, numerator, denominator: long, floors ascending.
+            floor (NaN = none), top_k, rate, value, numerator, denominator, low, high: long, floors ascending; bounds
+            are those of the rate's 95 % interval.
         """
         rows = [
             {
@@ -50,11 +51,13 @@ class ExplorerDisplay(TableDisplay):
                 "value": rate.value,
                 "numerator": rate.numerator,
                 "denominator": rate.denominator,
+                "low": rate.low,
+                "high": rate.high,
             }
             for floor, found in self._settings
             for name, rate in found.rates.items()
         ]
-        return pd.DataFrame(rows).astype({"value": "float64"})
+        return pd.DataFrame(rows).astype({"value": "float64", "low": "float64", "high": "float64"})
 
     @property
     def caption(self) -> str:
@@ -95,7 +98,7 @@ class ExplorerDisplay(TableDisplay):
             {"floor": self._floor(floor), **{NAMES[name][0]: _rate(found, name) for name in shown}}
             for floor, found in settings
         ]
-        said = f"At K = {self.calibration.top_k.value}, on the queries that chose the floor."
+        said = f"At K = {self.calibration.top_k.value}, on the queries that chose the floor. Brackets: 95% intervals."
         return [table_html(pd.DataFrame(rows), self.title, note=said)]
 
     def _floor(self, floor: float | None) -> Cell:
@@ -127,4 +130,6 @@ class ExplorerDisplay(TableDisplay):
 
 def _rate(found: Outcome, name: str) -> Cell:
     rate = found.rates[name]
-    return Cell("–", True) if rate.value is None else Cell(percent(rate.value), True, out_of(rate))
+    return (
+        Cell("–", True) if rate.value is None else Cell(percent(rate.value), True, f"{out_of(rate)} [{interval(rate)}]")
+    )

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.special import ndtri
 
+from ..choose.rates import CONFIDENCE
 from ..scores import judged_top
 from ..studies.model import Calibration
 from .rates import NAMES
@@ -58,6 +60,7 @@ def explorer_data(calibration: Calibration, *, most: int = MOST_QUERIES) -> dict
         "old": found.params.old_floor,
         "k": found.top_k.value,
         "kMax": k_max,
+        "z": float(ndtri(0.5 + 0.5 * CONFIDENCE)),
         "stops": floor_stops(similarity, [found.floor, found.params.old_floor]),
         "total": len(found.table),
         "place": kept.tolist() if len(kept) < len(found.table) else None,

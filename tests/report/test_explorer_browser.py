@@ -8,9 +8,13 @@ import pytest
 from browsing import SIZES, opened, violations
 from made_calibrations import HOSTILE, hostile, made, nothing_relevant, sample, three_hits
 from notebooks_made import executed, hostile_page
+from scipy.stats._result_classes import BinomTestResult
 
+from calibration import report
+from calibration.choose import Rate, proportion
 from calibration.displays import ExplorerDisplay, FailuresDisplay
-from calibration.displays.texts import out_of, percent, shorten
+from calibration.displays.explorer_data import explorer_data
+from calibration.displays.texts import interval, out_of, percent, shorten
 from calibration.report import render_report
 from calibration.studies.model import Calibration
 from calibration.studies.rates import Outcome, outcome
@@ -86,7 +90,8 @@ def agrees(page: Any, found: Calibration, floor: float | None, k: int) -> None:
     for name, (value, detail) in shown.items():
         rate = now.rates[name]
         assert value == ("–" if rate.value is None else percent(rate.value)), (name, floor, k)
-        assert detail == out_of(rate), (name, floor, k)
+        bounds = "" if rate.value is None else f" [{interval(rate)}]"
+        assert detail == out_of(rate) + bounds, (name, floor, k)
     hidden = {name for name, rate in now.rates.items() if rate.denominator} - set(shown)
     assert hidden <= {"recall_macro"}, "every other rate with a denominator is shown"
     assert groups(page, "change") == expected_changes(found, now)
@@ -203,6 +208,34 @@ def test_percentages_are_rounded_as_everywhere_in_the_report(browser: Any, tmp_p
         typed(page, repr(i / 20))
         agrees(page, found, i / 20, found.top_k.value)
     page.context.close()
+
+
+def wilson(k: int, n: int) -> Rate:
+    """scipy's interval as `proportion` takes it, without the p-value, which would take minutes."""
+    bounds = BinomTestResult(k=k, n=n, alternative="two-sided", statistic=k / n, pvalue=1.0).proportion_ci(
+        0.95, "wilson"
+    )
+    return Rate(k / n, k, n, float(bounds.low), float(bounds.high))
+
+
+def test_intervals_are_the_library_s_for_every_count_up_to_300(browser: Any) -> None:
+    script = (Path(report.__file__).parent / "templates" / "explorer.js").read_text(encoding="utf-8")
+    functions = script[script.index("function wilson(") : script.index("// ---- what a floor and a cap decide")]
+    z = explorer_data(three_hits())["z"]
+    page = browser.new_page()
+    shown = page.evaluate(
+        f"""() => {{ {functions}
+            const all = [];
+            for (let n = 1; n <= 300; n += 1) for (let k = 0; k <= n; k += 1) all.push(interval(k, n, {z!r}));
+            return all;
+        }}"""
+    )
+    page.close()
+    pairs = [(k, n) for n in range(1, 301) for k in range(n + 1)]
+    assert len(shown) == len(pairs) == 45_450
+    different = [(k, n, got) for (k, n), got in zip(pairs, shown, strict=True) if got != interval(wilson(k, n))]
+    assert wilson(97, 112) == proportion(97, 112)
+    assert different == []
 
 
 @pytest.mark.parametrize("made_by", [three_hits, nothing_relevant, hostile], ids=lambda made_by: made_by.__name__)

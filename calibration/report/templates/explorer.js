@@ -39,6 +39,18 @@ const short = (value) => String(Number(value.toPrecision(4))).replace("-", "−"
 const full = (value) => (Number.isInteger(value) ? value.toFixed(1) : String(value));
 const many = (n, one, several) => `${n.toLocaleString("en-US")} ${n === 1 ? one : several}`;
 
+// the library's Wilson interval in scipy's order of arithmetic, so that the printed digits are the same
+function wilson(k, n, z) {
+  const p = k / n, zz = z * z, over = 2 * (n + zz);
+  const middle = (2 * n * p + zz) / over, half = z / over * Math.sqrt(4 * n * p * (1 - p) + zz);
+  return [k === 0 ? 0 : middle - half, k === n ? 1 : middle + half];
+}
+
+function interval(k, n, z) {
+  const [low, high] = wilson(k, n, z).map((bound) => (bound * 100).toFixed(0));
+  return `${low}–${high}%`;
+}
+
 // ---- what a floor and a cap decide
 
 function doubles(text) {
@@ -259,7 +271,8 @@ function start(section, data, prefix) {
   }
 
   function fill(cell, [numerator, denominator]) {
-    const detail = make("span", { class: "cal-detail" }, `${numerator} of ${denominator}`);
+    const bounds = denominator === 0 ? "" : ` [${interval(numerator, denominator, data.z)}]`;
+    const detail = make("span", { class: "cal-detail" }, `${numerator} of ${denominator}${bounds}`);
     cell.replaceChildren(make("span", {}, denominator === 0 ? "–" : percent(numerator / denominator)), detail);
   }
 
@@ -431,6 +444,8 @@ function start(section, data, prefix) {
   });
   bands.addEventListener("pointermove", (event) => { if (bands.hasPointerCapture(event.pointerId)) drag(event); });
 
+  const read = "Brackets: 95% Wilson intervals. Each is of a setting fixed beforehand; the best of many tried looks " +
+    "better than it is.";
   const live = section.querySelector(".cal-live");
   live.replaceChildren(
     make("div", { class: "cal-controls" },
@@ -438,7 +453,7 @@ function start(section, data, prefix) {
       make("div", { class: "cal-control" }, make("label", { for: cap.id }, "K"), cap, capShown),
       make("div", { class: "cal-actions" }, back, none, ...old)),
     make("p", { class: "cal-hint" }, "Drag the line over the bands or the sliders; arrow keys move them by a step."),
-    bands, said, rates, changed, failing, panel);
+    bands, said, rates, make("p", { class: "cal-note" }, read), changed, failing, panel);
   live.hidden = false;
   section.classList.add("cal-moves");
   document.querySelectorAll("[data-query]").forEach((cell) => {
