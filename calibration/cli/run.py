@@ -8,7 +8,8 @@ from . import options as o
 from .config import run_parameters
 
 if TYPE_CHECKING:
-    from ..runs import Run
+    from ..runs import ModelRun, Run
+    from .progress import Bars
 
 
 def run(
@@ -51,13 +52,19 @@ def run(
     config: o.Config = None,
     force: Annotated[bool, typer.Option("--force", help="make every file anew")] = False,
     jobs: Annotated[int, typer.Option("--jobs", help="notebooks run side by side", min=1)] = 2,
+    export: Annotated[
+        str | None,
+        typer.Option(
+            "--export", help="also write figures/ and tables/ of each run: svg, png, csv, parquet", metavar="KINDS"
+        ),
+    ] = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Calibrate one or more models.
 
     Writes one folder per model with an HTML report and a recommendation, and a comparison of two or more models.
     Without arguments: the bundled sample, three offline models and an embedded PostgreSQL. Every parameter can stand in
-    calibration.toml; options win.
+    calibration.toml; options win. `--export svg,csv` also writes figures and tables as files, of a finished run too.
     """
     given: dict[str, Any] = {
         "out": out, "model": model, "labels": labels, "queries": queries, "qrels": qrels, "corpus": corpus,
@@ -72,11 +79,37 @@ def run(
         "answerability_by_kind": ",".join(answerability) if answerability else None,
     }  # fmt: skip
     params = run_parameters(given, config, settings or ())
-    from ..runs import run as run_all
     from .progress import Bars
 
+    kinds = None if export is None else _kinds(export)
+    from ..runs import run as run_all
+
     result = run_all(params, Bars(), jobs=jobs, force=force)
+    for one in result.models:
+        _export(one, kinds, Bars())
     typer.echo(_as_json(result) if as_json else _summary(result))
+
+
+def _kinds(text: str) -> list[str]:
+    """Refuse what is no kind of file before anything long begins."""
+    from ..displays.exporting import export_kinds
+
+    return export_kinds(text)
+
+
+def _export(one: "ModelRun", kinds: list[str] | None, report: "Bars") -> None:
+    """Write a run's figures and tables, or say that those that lie there are old."""
+    folders = [one.folder / name for name in ("figures", "tables")]
+    if kinds is not None:
+        from ..displays import export, read_run
+
+        with report.bar(f"{one.name}: figures and tables", None, "files"):
+            written = export(read_run(one.folder), one.folder, kinds)
+        report.note(f"{one.name}: {len(written)} files in {' and '.join(sorted({str(p.parent) for p in written}))}")
+    elif not one.skipped and any(folder.is_dir() for folder in folders):
+        report.note(
+            f"{one.name}: figures/ and tables/ in {one.folder} are of an earlier run; --export writes them anew"
+        )
 
 
 def _summary(result: "Run") -> str:

@@ -13,6 +13,7 @@ from .curves import CurvesDisplay
 from .deploy import DeployDisplay
 from .depth import DepthDisplay
 from .explorer import ExplorerDisplay
+from .exporting import export
 from .failures import FailuresDisplay
 from .gap import GapDisplay
 from .gatedesigns import GateDesignsDisplay
@@ -35,6 +36,7 @@ from .ranges import RangesDisplay
 from .rates import RatesDisplay
 from .reproduce import ReproduceDisplay
 from .risk import RiskCoverageDisplay
+from .run_folder import read_run
 from .segments import SegmentsDisplay
 from .separation import SeparationDisplay
 from .shifts import BandShiftDisplay
@@ -89,4 +91,6 @@ __all__ = [
     "TableDisplay",
     "TopKDisplay",
     "WrongMigrationsDisplay",
+    "export",
+    "read_run",
 ]

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from ..studies.model import Calibration
 from .base import FigureDisplay, thinned
-from .lines import Line, corners, draw_steps, label_lines, mark_floor, percent_axis, wilson_band
+from .lines import Line, corners, draw_named, draw_steps, label_lines, mark_floor, percent_axis, wilson_band
 from .palette import COLOUR
 from .tables import table_html
 from .texts import exact, interval, out_of, percent, percent_or_missing, short
@@ -132,6 +132,18 @@ class CurvesDisplay(FigureDisplay):
         old = self.calibration.params.old_floor
         mark_floor(ax, old, f"old {short(old or 0.0)}", dash="--", colour=COLOUR["muted"])
         ax.set_xlabel("threshold on similarity")
+
+    def _draw_named(self, ax: "Axes", name: str) -> None:
+        frame = _reaching(self.frame(), self._limits())
+        x = frame["threshold"].to_numpy(dtype=np.float64)
+        percent_axis(ax)
+        hits = draw_named(ax, x, frame["hit_rate"], f"hit rate, {name}", where="pre")
+        draw_named(ax, x, frame["false_answer_rate"], f"false answers, {name}", where="pre", like=hits)
+        floor = self.calibration.floor
+        if floor is not None:
+            ax.axvline(floor, color=hits.get_color(), linestyle=":", label=f"floor {short(floor)}, {name}")
+        ax.set_xlabel("threshold on similarity, each on its own model's scale")
+        ax.legend()
 
     def _limits(self) -> tuple[float, float]:
         x = self.calibration.curves["threshold"]

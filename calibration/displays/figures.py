@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ..errors import ParameterError
 from .palette import COLOUR, with_variables
 
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ def drawing_style() -> Iterator[None]:
         "svg.fonttype": "none",
         "svg.hashsalt": "calibration",
     }
-    with mpl.rc_context(settings), warnings.catch_warnings():
+    with mpl.rc_context(), warnings.catch_warnings():
+        # from matplotlib's defaults, so that a style or a matplotlibrc of the user's does not change a report
+        mpl.rcdefaults()
+        mpl.rcParams.update(settings)
         # a font without a foreign glyph only makes the layout guess; the browser draws the text
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
         yield
@@ -67,6 +71,24 @@ def new_axes(width: float, height: float) -> "Axes":
 
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure.add_subplot()
+
+
+def one_axes(ax: object, title: str) -> None:
+    """Refuse what cannot be drawn on.
+
+    Raises
+    ------
+    ParameterError
+        A figure, several axes at once, or axes that are not plane and rectangular.
+    """
+    from matplotlib.axes import Axes
+
+    if isinstance(ax, Axes) and ax.name == "rectilinear":
+        return
+    shape = getattr(ax, "shape", None)
+    found = f"{ax.name} axes" if isinstance(ax, Axes) else type(ax).__name__
+    several = "" if shape is None else f" of shape {shape}; pass one of its elements"
+    raise ParameterError(f"“{title}” is drawn on one rectangular matplotlib Axes; found {found}{several}.")
 
 
 def inline_svg(ax: "Axes", alt: str) -> str:

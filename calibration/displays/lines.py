@@ -13,8 +13,11 @@ from .palette import COLOUR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 Floats = npt.NDArray[np.float64]
+MARKS = "os^Dv"
+"""Marks of named curves, so that they are told apart without colour."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,30 @@ def draw_steps(ax: "Axes", x: Floats, lines: Sequence[Line]) -> None:
     for line in lines:
         kept = corners(line.values)
         ax.plot(x[kept], line.values[kept], line.dash, color=line.colour, linewidth=line.width, drawstyle="steps-pre")
+
+
+def draw_named(
+    ax: "Axes", x: Floats, values: npt.ArrayLike, label: str, *, where: str, like: "Line2D | None" = None
+) -> "Line2D":
+    """Draw one of several runs' curves with a legend entry: a colour and a mark of the run's own, or those of `like`.
+
+    Parameters
+    ----------
+    where : str
+        "pre" or "post", see `Axes.step`.
+    like : Line2D, optional
+        The first curve of the same run; this one is dashed then.
+    """
+    rates = np.asarray(values, dtype=np.float64)
+    if like is None:
+        runs = sum(line.get_linestyle() == "-" for line in ax.get_lines())
+        [line] = ax.plot(x, rates, "-", drawstyle=f"steps-{where}", label=label, marker=MARKS[runs % len(MARKS)])
+    else:
+        [line] = ax.plot(
+            x, rates, "--", drawstyle=f"steps-{where}", label=label, marker=like.get_marker(), color=like.get_color()
+        )
+    line.set(linewidth=1.5, markersize=5, markevery=0.1)
+    return line
 
 
 def corners(*curves: Floats) -> npt.NDArray[np.bool_]:

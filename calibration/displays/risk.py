@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from ..studies.model import Calibration
 from .base import FigureDisplay, thinned
-from .lines import percent_axis
+from .lines import draw_named, percent_axis
 from .palette import COLOUR
 from .tables import table_html
 from .texts import exact, out_of, percent, percent_or_missing
@@ -68,6 +68,18 @@ class RiskCoverageDisplay(FigureDisplay):
         ax.yaxis.set_major_formatter(lambda value, _: f"{value * 100:.0f}%")
         ax.set_xlabel("coverage: labelled queries that are answered")
         ax.set_ylabel("risk: answered without a relevant passage")
+
+    def _draw_named(self, ax: "Axes", name: str) -> None:
+        frame = self.frame().sort_values("coverage", kind="stable")
+        x = frame["coverage"].to_numpy(float)
+        percent_axis(ax, "x")
+        worst = draw_named(ax, x, frame["risk_high"], f"risk at most, {name}", where="post")
+        draw_named(ax, x, frame["risk_low"], f"risk at least, {name}", where="post", like=worst)
+        ax.set_ylim(bottom=0)
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value * 100:.0f}%")
+        ax.set_xlabel("coverage: labelled queries that are answered")
+        ax.set_ylabel("risk: answered without a relevant passage")
+        ax.legend()
 
     def _point(self, ax: "Axes") -> None:
         rates = self.calibration.in_sample.rates
