@@ -165,7 +165,11 @@ class BandsDisplay(FigureDisplay):
                 0.55 * heights / heights.max(), edges, baseline=0, fill=True, color=COLOUR["backdrop"], alpha=0.55
             )
         what = _counted(self.calibration.scores)
-        _row_label(ax, 0, what, int(counts.sum()), int(counts.sum()), COLOUR["muted"], empty="nothing was scored")
+        # a run that was read back has no counts of a large corpus, see `read_run`
+        scores = self.calibration.scores
+        kept = scores.everything is not None or len(scores.top) == 0
+        none = "nothing was scored" if kept else "not among the files of the run"
+        _row_label(ax, 0, what, int(counts.sum()), int(counts.sum()), COLOUR["muted"], empty=none)
 
 
 def _counted(scores: Scores) -> str:

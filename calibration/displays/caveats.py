@@ -7,6 +7,9 @@ from .base import Display, style
 from .tables import templates
 from .texts import counted, shorten
 
+WORD = 80
+"""Longest word shown."""
+
 
 class CaveatsDisplay(Display):
     """The caveats of the run, the most important first."""
@@ -19,7 +22,7 @@ class CaveatsDisplay(Display):
     def frame(self) -> pd.DataFrame:
         """One row per caveat."""
         return pd.DataFrame(
-            {"caveat": pd.Series([_sentence(shorten(text, 1000)) for text in self.calibration.caveats], dtype="str")}
+            {"caveat": pd.Series([_sentence(_readable(text)) for text in self.calibration.caveats], dtype="str")}
         )
 
     @property
@@ -30,6 +33,11 @@ class CaveatsDisplay(Display):
 
     def _repr_html_(self) -> str:
         return templates().get_template("caveats.html").render(style=style(), caveats=self.frame()["caveat"].tolist())
+
+
+def _readable(text: str) -> str:
+    """Cut foreign words too, since one of a thousand letters buries the other caveats."""
+    return " ".join(shorten(word, WORD) for word in shorten(text, 1000).split(" "))
 
 
 def _sentence(text: str) -> str:

@@ -7,7 +7,7 @@ from ..contract import conversions, described
 from ..result.deploy import deployed_sql, is_clear
 from ..studies.model import Calibration
 from .base import TableDisplay
-from .tables import table_html
+from .tables import folded, table_html
 from .texts import exact, records
 
 WHERE = {
@@ -76,4 +76,4 @@ class ConversionsDisplay(TableDisplay):
                 "found in": [self._found_in(metric) for metric in frame["metric"]],
             }
         )
-        return [table_html(shown, self.title, code=["accept when"])]
+        return [folded(self.title, table_html(shown, self.title, code=["accept when"]))]

@@ -8,16 +8,18 @@ from markupsafe import Markup
 from ..result.deploy import deploy_document
 from ..studies.model import Calibration
 from .base import TableDisplay, style
-from .tables import Cell, table_html, templates
+from .tables import Cell, folded, table_html, templates
 from .texts import exact, shorten
 
 COLUMNS = (
     "system", "setting", "score", "comparison", "inclusive", "value", "why_not", "missing", "evidence", "link",
     "snippet",
 )  # fmt: skip
+EF_SEARCH = 40
+"""pgvector's default of hnsw.ef_search: without iterative scans an HNSW index returns no more rows than that."""
 TITLES = {
-    "executed": "Run on the sample by this package's tests",
-    "documented": "From the systems' own documentation or source, not run here",
+    "executed": "Tested on the sample",
+    "documented": "By their documentation, not tested",
 }
 
 
@@ -42,8 +44,9 @@ class DeployDisplay(TableDisplay):
             return f"There is no floor to deploy: ask for the {k} best passages and cut nothing."
         return (
             f"Ask for the {k} best passages, then cut. Copy a number only with its comparison: the same floor is "
-            "another number in another score, and a system that leaves out equality gets the end of the boundary, so "
-            "that the same passages pass. A quantised index rounds its scores: calibrate on those."
+            "another number in another score. Where a system compares with > or <, so that equality does not pass, its "
+            "number is moved by a hair, and the same passages pass. A quantised index rounds its scores: calibrate on "
+            "those."
         )
 
     @property
@@ -70,15 +73,23 @@ class DeployDisplay(TableDisplay):
             return (
                 f"The server searches by the index {shorten(found['uses_index'])}. It is approximate: with a filter, "
                 "set hnsw.iterative_scan (or ivfflat.iterative_scan), or fewer passages than asked for may come back."
+                f"{self._about_the_depth}"
             )
         if found["fitting"]:
             return (
                 f"The index {shorten(found['fitting'][0])} fits, but for a table of this size the server "
-                "reads all rows, which is exact."
+                f"reads all rows, which is exact.{self._about_the_depth}"
             )
         kind = self.calibration.facts["search_plan"].get("column_type", "vector")
         opclass = kind + {"<=>": "_cosine_ops", "<->": "_l2_ops", "<#>": "_ip_ops"}[found["operator"]]
         return f"The server reads all rows, which is exact: no index for {found['operator']} ({opclass}) is there."
+
+    @property
+    def _about_the_depth(self) -> str:
+        k = self._sheet["top_k"]
+        return (
+            "" if k <= EF_SEARCH else f" An HNSW index gives at most hnsw.ef_search ({EF_SEARCH}) rows: set it to {k}."
+        )
 
     def _tables(self) -> list[Markup]:
         tables = []
@@ -93,7 +104,8 @@ class DeployDisplay(TableDisplay):
                     "without a score": [row["missing"] for row in rows],
                 }
             )
-            tables.append(table_html(shown, title, code=["keeps"]))
+            names = dict.fromkeys(row["system"].split(",")[0].split(" ")[0] for row in rows)
+            tables.append(folded(f"{title}: {', '.join(names)}", table_html(shown, title, code=["keeps"])))
         return tables
 
     def _links(self) -> list[tuple[str, str]]:

@@ -32,7 +32,7 @@ class DepthDisplay(FigureDisplay):
     def frame(self) -> pd.DataFrame:
         """Return depth, leg ("either" is their union), found, n, recall."""
         frame = self.hybrid.depth
-        return frame if frame["n"].max() else frame.iloc[:0]
+        return frame.copy() if frame["n"].max() else frame.iloc[:0]
 
     @property
     def caption(self) -> str:

@@ -82,7 +82,8 @@ class FailuresDisplay(TableDisplay):
         counts = frame["what"].value_counts()
         parts = [f"{count} × {name}" for name, count in counts.items()]
         head = f"{counted(broken, 'must flag')} broken. " if broken else ""
-        return f"{head}{counted(len(frame), 'query fails', 'queries fail')}: {', '.join(parts)}."
+        flags = " A must flag marks a query that has to hit, or has to be refused." if broken else ""
+        return f"{head}{counted(len(frame), 'query fails', 'queries fail')}: {', '.join(parts)}.{flags}"
 
     def counts(self) -> pd.DataFrame:
         """Count failures by kind of query and cause."""

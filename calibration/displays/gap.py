@@ -7,7 +7,7 @@ from markupsafe import Markup
 from ..choose import NoFloor, blocking
 from ..studies.model import Calibration
 from .base import TableDisplay
-from .tables import table_html
+from .tables import folded, table_html
 from .texts import counted, listing, short
 
 VERDICT = {
@@ -15,6 +15,12 @@ VERDICT = {
     "narrow": "A narrow gap",
     "overlapping": "The bands overlap",
     "none": "No gap",
+}
+_MEANING = {
+    "clean": "A floor between them keeps the one and refuses the other.",
+    "narrow": "A floor fits between them, with little to spare.",
+    "overlapping": "Every floor loses some answers or lets some noise through.",
+    "none": "",
 }
 
 
@@ -69,12 +75,14 @@ class GapDisplay(TableDisplay):
         )
         if gap.quantile is not None:
             ends = f"the 95th percentile of far noise is {low}, the 5th of best relevant {high}"
-            also = " The extreme gap shrinks as labels grow, so alone it decides nothing."
+            also = ""
         else:
             ends = f"the highest far noise is {low}, the lowest best relevant {high}"
             also = " With fewer than 20 values a side only the extremes are compared."
-        sizes = f"{counted(gap.n_noise, 'noise value')}, {counted(gap.n_relevant, 'answer')}"
-        return f"{VERDICT[gap.verdict]}: {ends} ({sizes}).{also} {self._blockers()}".rstrip()
+        unranked = len(self.calibration.bands["best_relevant"]) - gap.n_relevant
+        beyond = f"; {counted(unranked, 'answer')} ranked too low for any floor left out" if unranked > 0 else ""
+        sizes = f"{counted(gap.n_noise, 'noise value')}, {counted(gap.n_relevant, 'answer')}{beyond}"
+        return f"{VERDICT[gap.verdict]}: {ends} ({sizes}).{also} {_MEANING[gap.verdict]} {self._blockers()}".rstrip()
 
     def blocking(self) -> pd.DataFrame:
         """Name the queries in each other's way, worst first: side, query_id, similarity, doc_id."""
@@ -98,17 +106,17 @@ class GapDisplay(TableDisplay):
         rows = self.blocking()
         if len(rows) == 0:
             return ""
-        return f"In each other's way: {listing(rows['query_id'].tolist(), 10)}."
+        return f"In each other's way: {listing(rows['query_id'].tolist(), 4)}."
 
     def _scored(self) -> tuple[np.ndarray, np.ndarray]:
         bands = self.calibration.bands
         return bands["best_relevant"].scored, bands["far_noise"].scored
 
     def _tables(self) -> list[Markup]:
-        tables = [table_html(self.frame(), self.title, headers={"value": "width"})]
+        note = "The extreme gap shrinks as labels grow, so alone it decides nothing."
+        tables = [table_html(self.frame(), self.title, headers={"value": "width"}, note=note)]
         rows = self.blocking()
         if len(rows):
-            tables.append(
-                table_html(rows, "Queries in each other's way", headers={"query_id": "query", "doc_id": "passage"})
-            )
-        return tables
+            title = "Queries in each other's way"
+            tables.append(table_html(rows, title, headers={"query_id": "query", "doc_id": "passage"}))
+        return [folded("The two gaps, and the queries in each other's way", *tables)]

@@ -10,8 +10,8 @@ from ..retrieval import SIMILARITY
 from ..studies.analyse import costs_of
 from ..studies.hybrid.designs import TOGETHER
 from ..studies.hybrid.study import Hybrid
-from .base import TableDisplay
-from .tables import Cell, table_html
+from .base import TableDisplay, style
+from .tables import Cell, table_html, templates
 from .texts import counted, exact, interval, percent, short
 
 RATES = {
@@ -22,6 +22,8 @@ RATES = {
     "false_answer_rate_probes": ("False answers, probes", "probes, get passages"),
     "false_answer_rate_missing_answer": ("Answer missing", "and get passages"),
 }
+
+ORDERS = {"rrf": "rrf (reciprocal rank fusion)"}
 
 
 class GateDesignsDisplay(TableDisplay):
@@ -66,12 +68,13 @@ class GateDesignsDisplay(TableDisplay):
         rule = "Everything passes"
         if floors:
             rule = f"A candidate passes with {' or '.join(floors)}; a query of which none passes gets nothing"
+        order = ORDERS.get(self.hybrid.order, self.hybrid.order)
         return " ".join(
             [
                 f"{rule}.",
                 *self._verdict(),
                 *self._apart(),
-                f"Order: {self.hybrid.order}, first {self.hybrid.top_k.value}. {self._measured_on()}",
+                f"Order: {order}, first {self.hybrid.top_k.value}. {self._measured_on()}",
             ]
         )
 
@@ -121,6 +124,12 @@ class GateDesignsDisplay(TableDisplay):
         ]
         rows.append({"rate": Cell("Expected cost", False, "of a query"), **{name: self._cost(name) for name in names}})
         return [table_html(pd.DataFrame(rows), self.title, headers={"rate": ""})]
+
+    def _repr_html_(self) -> str:
+        best = self.hybrid.recommended
+        verdict = "No gate" if best is None or not self.hybrid.floors else f"Gate: {best}"
+        template = templates().get_template("migration.html")
+        return template.render(style=style(), verdict=verdict, lead=self.caption, tables=self._tables())
 
     def _cost(self, name: str) -> Cell:
         cost = self.hybrid.costs[name]

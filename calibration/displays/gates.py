@@ -99,11 +99,18 @@ class GatesDisplay(FigureDisplay):
         ax.set_xlim(*limits)
         label_lines(ax, x, lines, limits=limits)
         number = self.hybrid.params.proposed_threshold
+        named = len(ax.texts)
         if limits[0] <= number <= limits[1]:
             mark_floor(ax, number, f"proposed {short(number)}", dash="--", colour=COLOUR["muted"])
         near = self.hybrid.get(SIMILARITY)
         if near is not None and near.pass_through is not None and limits[0] <= near.pass_through <= limits[1]:
             mark_floor(ax, near.pass_through, f"gate {short(near.pass_through)}")
+        names = ax.texts[named:]
+        if len(names) == 2 and near is not None and near.pass_through is not None:
+            # to either side, so that close ones do not run into each other
+            left, right = reversed(names) if number > near.pass_through else names
+            left.set_horizontalalignment("right")
+            right.set_horizontalalignment("left")
         ax.set_xlabel("threshold, each on its own score")
 
     def _table(self) -> Markup:

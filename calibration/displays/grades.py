@@ -56,7 +56,7 @@ class GradesDisplay(FigureDisplay):
         kept = "; ".join(f"of grade {row['grade']}, {row['kept']} of {row['n']} ({_share(row)})" for row in rows)
         last = rows[-1]
         lost = [
-            (last["below_floor"], "below the floor"),
+            (last["below_floor"], "below the floor, whatever their rank"),
             (last["beyond_k"], f"beyond K = {self.calibration.top_k.value}, at or above the floor"),
             (last["never_a_candidate"], "never a candidate"),
         ]

@@ -20,7 +20,7 @@ class LegsDisplay(TableDisplay):
 
     def frame(self) -> pd.DataFrame:
         """Return kind, n, hits of each leg and of the fusion, what only one of them finds, and an interval."""
-        return self.hybrid.kinds
+        return self.hybrid.kinds.copy()
 
     @property
     def caption(self) -> str:

@@ -29,7 +29,7 @@ class FlipsDisplay(TableDisplay):
 
     def frame(self) -> pd.DataFrame:
         """Return query_id, doc_id, change, cause, detail, exact, deployed, similarities and raw scores."""
-        return self.migration.flips
+        return self.migration.flips.copy()
 
     @property
     def caption(self) -> str:
@@ -81,7 +81,7 @@ class WrongMigrationsDisplay(TableDisplay):
 
     def frame(self) -> pd.DataFrame:
         """Return rule, comparison, documents, gained, lost, empty, changed."""
-        return self.migration.wrong
+        return self.migration.wrong.copy()
 
     @property
     def caption(self) -> str:

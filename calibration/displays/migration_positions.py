@@ -28,7 +28,7 @@ class PositionsDisplay(FigureDisplay):
 
     def frame(self) -> pd.DataFrame:
         """Return query_id, best, position."""
-        return self.migration.positions
+        return self.migration.positions.copy()
 
     @property
     def empty(self) -> bool:

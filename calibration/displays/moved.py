@@ -8,7 +8,7 @@ from markupsafe import Markup
 from ..studies.check.drift import RateChange
 from ..studies.check.runs import RunsCompared
 from .base import TableDisplay
-from .tables import Cell, table_html
+from .tables import Cell, folded, table_html
 from .texts import counted, exact, interval, listing, out_of, percent
 
 SHOWN = 12
@@ -62,8 +62,9 @@ class MovedRatesDisplay(TableDisplay):
 
     def _tables(self) -> list[Markup]:
         note = (
-            "p: exact McNemar test over groups of queries. Three rates can fail, each for the worse only, together in "
-            "at most 5% of comparisons without a true change."
+            "Worse and better count queries. p: how often chance alone would move so many (exact McNemar test over "
+            "groups of queries). Three rates can fail, each for the worse only, together in at most 5% of comparisons "
+            "without a true change."
         )
         both = ((CARRIED, self.compared.carried), (OWN, self.compared.own))
         shown = [(name, rates) for name, rates in both if rates]
@@ -120,7 +121,7 @@ class MovedQueriesDisplay(TableDisplay):
                 "removed": [_docs(docs) for docs in top["removed"]],
             }
         )
-        return [table_html(shown, self.title, note=note)]
+        return [folded("Which passages came and went", table_html(shown, self.title, note=note))]
 
 
 def _docs(docs: Sequence[str]) -> Cell:

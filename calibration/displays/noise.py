@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ..resources import bundled
 from ..studies.model import Calibration
 from .base import TableDisplay
-from .tables import table_html
+from .tables import folded, table_html
 from .texts import exact
 
 HIGHEST = 15
@@ -61,8 +61,9 @@ class NoiseDisplay(TableDisplay):
             n = int(self.calibration.scores.contract.accept(band.scored, floor).sum())
             passed = f" {n} of {len(band.scored)} pass the floor {exact(floor)}."
         return (
-            f"Far noise comes from {self.calibration.bands.far_noise_source}; these are the closest matches.{passed} "
-            "Strike these if your corpus is about them: they would be answers, not noise."
+            f"Far noise is the best match of every question that has nothing to do with the corpus, here "
+            f"{self.calibration.bands.far_noise_source}.{passed} Look at the closest: where your corpus is about their "
+            "subject, they are answers, not noise; strike them and run again."
         )
 
     def _texts(self) -> Mapping[str, str]:
@@ -76,7 +77,8 @@ class NoiseDisplay(TableDisplay):
         if frame["subject"].isna().all():
             frame = frame.drop(columns=["subject"])
         headers = {"query_id": "query", "doc_id": "closest passage", "accepted": "passes the floor"}
-        return [table_html(frame, self.title, headers=headers)] if len(frame) else []
+        title = f"The {len(frame)} closest"
+        return [folded(title, table_html(frame, self.title, headers=headers))] if len(frame) else []
 
 
 def _subjects(facts: Mapping[str, object]) -> Mapping[str, str]:

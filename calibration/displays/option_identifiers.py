@@ -20,7 +20,7 @@ class OptionIdentifiersDisplay(TableDisplay):
 
     def frame(self) -> pd.DataFrame:
         """One row per segment: kind, n, hits of each leg and of their fusion, only one leg's, neither, low, high."""
-        return self.options.identifiers.legs
+        return self.options.identifiers.legs.copy()
 
     @property
     def caption(self) -> str:

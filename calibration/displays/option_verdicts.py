@@ -7,7 +7,7 @@ from ..choose.paired import LEVEL
 from ..studies.options.study import Options
 from ..studies.options.verdicts import CONTEXT_COST, FALSE, LOST, UPKEEP
 from .base import Display, TableDisplay, style
-from .tables import table_html, templates
+from .tables import folded, table_html, templates
 from .texts import records, short
 
 CONCERNS = {
@@ -57,7 +57,8 @@ class OptionVerdictsDisplay(Display):
             {
                 "concern": CONCERNS[row["concern"]],
                 "take": f"{row['take']}{', no measurable difference' if row['no_difference'] else ''}",
-                "words": row["words"],
+                "about": row["concern"],
+                **_first(row["words"]),
             }
             for row in records(self.frame())
         ]
@@ -115,7 +116,13 @@ class OptionPairsDisplay(TableDisplay):
             shown = rows.drop(columns=["concern", "asked"]).assign(p_value=[_p(value) for value in rows["p_value"]])
             title = f"{str(concern).capitalize()}{f', {asked}' if asked else ''}"
             tables.append(table_html(shown, title, headers={"p_value": "p"}))
-        return tables
+        return [folded("Every pair of options", *tables)] if tables else []
+
+
+def _first(words: str) -> dict[str, str]:
+    """Tell the sentence with the numbers from those that argue."""
+    first, stop, rest = words.partition(". ")
+    return {"first": first + stop.strip(), "rest": rest}
 
 
 def _p(value: float) -> str:

@@ -28,7 +28,7 @@ class PoliciesDisplay(FigureDisplay):
 
     def frame(self) -> pd.DataFrame:
         """Return policy, floor, counts, cost in-sample and held out."""
-        return self.calibration.policies
+        return self.calibration.policies.copy()
 
     @property
     def caption(self) -> str:

@@ -28,7 +28,7 @@ class RangesDisplay(TableDisplay):
     @property
     def caption(self) -> str:
         """Which scores can carry a floor and which cannot."""
-        refused = [one.name for one in self.hybrid.measured if one.refused]
+        refused = [one.name.replace("_", " ") for one in self.hybrid.measured if one.refused]
         candidates = counted(len(self.hybrid.candidates.rows), "candidate")
         said = f"Ranges of {candidates} of {counted(len(self.hybrid.candidates.query_ids), 'query', 'queries')}."
         if refused:
@@ -38,7 +38,9 @@ class RangesDisplay(TableDisplay):
     def _tables(self) -> list[Markup]:
         rows = [_shown(one) for one in self.hybrid.measured]
         tables = [table_html(pd.DataFrame(rows), self.title, headers={"score": ""})]
-        reasons = pd.DataFrame([{"score": one.name, "why": one.refused} for one in self.hybrid.measured if one.refused])
+        reasons = pd.DataFrame(
+            [{"score": one.name.replace("_", " "), "why": one.refused} for one in self.hybrid.measured if one.refused]
+        )
         if len(reasons):
             tables.append(table_html(reasons, "Scores that carry no floor", headers={"score": ""}))
         return tables

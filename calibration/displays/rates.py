@@ -7,7 +7,7 @@ from ..choose import Rate
 from ..studies.model import Calibration
 from ..studies.rates import Outcome
 from .base import TableDisplay, unseen
-from .tables import Cell, table_html
+from .tables import Cell, folded, table_html
 from .texts import exact, interval, out_of, percent
 
 NAMES = {
@@ -28,6 +28,8 @@ NAMES = {
     "recall_micro": ("Recall, all passages", "relevant passages that are accepted"),
     "recall_macro": ("Recall, by query", "the mean over queries"),
 }
+FOLDED = tuple(NAMES)[tuple(NAMES).index("risk_low") :]
+"""Rates of passages and of risk; those of questions decide, and stand first."""
 IN_SAMPLE, HELD_OUT, OLD = "on the queries that chose it", "on unseen ones", "with the old floor"
 
 
@@ -80,15 +82,17 @@ class RatesDisplay(TableDisplay):
     def _tables(self) -> list[Markup]:
         outcomes = self._outcomes()
         first = IN_SAMPLE if self.calibration.floor is not None else "K alone"
-        rows = []
-        for name, (brief, meaning) in NAMES.items():
-            rates = [outcome.rates[name] for _, outcome in outcomes]
-            if any(rate.denominator for rate in rates):
-                rows.append(_row(Cell(brief, False, meaning), outcomes, rates))
         heads = {"rate": "", IN_SAMPLE: first}
-        if not rows:
-            return []
-        return [table_html(pd.DataFrame(rows), "What is kept, what is lost, what is answered wrongly", headers=heads)]
+        rows = {
+            name: _row(Cell(brief, False, meaning), outcomes, [outcome.rates[name] for _, outcome in outcomes])
+            for name, (brief, meaning) in NAMES.items()
+            if any(outcome.rates[name].denominator for _, outcome in outcomes)
+        }
+        main = pd.DataFrame([row for name, row in rows.items() if name not in FOLDED])
+        rest = pd.DataFrame([row for name, row in rows.items() if name in FOLDED])
+        title, more = "What is kept, what is lost, what is answered wrongly", "Risk, precision and recall"
+        tables = [table_html(main, title, headers=heads)] if len(main) else []
+        return tables + ([folded(more, table_html(rest, more, headers=heads))] if len(rest) else [])
 
 
 def _all_rates(outcome: Outcome) -> list[tuple[str, Rate]]:

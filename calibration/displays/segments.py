@@ -6,7 +6,7 @@ from markupsafe import Markup
 from ..choose.segments import Segments
 from ..studies.model import Calibration
 from .base import TableDisplay
-from .tables import Cell, table_html
+from .tables import Cell, folded, table_html
 from .texts import exact, is_missing, short, shorten
 
 COLUMNS = [
@@ -66,17 +66,16 @@ class SegmentsDisplay(TableDisplay):
     def _tables(self) -> list[Markup]:
         frame, tables = self.frame(), []
         for by in self._found():
-            tables.append(
-                table_html(
-                    _shown(frame[frame["segment_by"] == by], WORDS[by]),
-                    f"A floor per {WORDS[by]}",
-                    note="Saved: mean ± standard error, paired by query. Where a segment has fewer than 20 off-topic "
-                    "queries of its own, those of the whole corpus stand in.",
-                )
+            own = table_html(
+                _shown(frame[frame["segment_by"] == by], WORDS[by]),
+                f"A floor per {WORDS[by]}",
+                note="Saved: mean ± standard error, paired by query. Where a segment has fewer than 20 off-topic "
+                "queries of its own, those of the whole corpus stand in.",
             )
             matrix = self.matrix(by)
             heads = {str(name): str(name) for name in matrix} | {"floor_of": "floor of"}
-            tables.append(table_html(matrix, f"What the floor of each {WORDS[by]} does to the others", headers=heads))
+            others = table_html(matrix, f"What the floor of each {WORDS[by]} does to the others", headers=heads)
+            tables.append(folded(f"The numbers for each {WORDS[by]}", own, others))
         return tables
 
 

@@ -32,7 +32,7 @@ class SeparationDisplay(FigureDisplay):
     def frame(self) -> pd.DataFrame:
         """Return one row per query: band, and its best score by each."""
         tops = self.hybrid.tops
-        return tops if tops["band"].nunique() == 2 else tops.iloc[:0]
+        return tops.copy() if tops["band"].nunique() == 2 else tops.iloc[:0]
 
     @property
     def caption(self) -> str:

@@ -51,7 +51,8 @@ class BandShiftDisplay(FigureDisplay):
         order = (
             ""
             if agreed.tau is None
-            else f" Kendall's tau over the {agreed.pairs:,} judged pairs that both scored is {short(agreed.tau)}."
+            else f" Kendall's tau over the {agreed.pairs:,} judged pairs that both scored is {short(agreed.tau)} (1 is "
+            "the same order, 0 none)."
         )
         rise = self.compared.ceiling
         warned = f" {rise.words}" if rise is not None and rise.warned else ""

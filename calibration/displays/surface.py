@@ -32,7 +32,7 @@ class SurfaceDisplay(FigureDisplay):
 
     def frame(self) -> pd.DataFrame:
         """Long: threshold, top_k, hits, n, hit_rate, passages."""
-        return self.calibration.surface
+        return self.calibration.surface.copy()
 
     @property
     def caption(self) -> str:

@@ -5,7 +5,7 @@ from markupsafe import Markup
 
 from ..studies.model import Calibration
 from .base import TableDisplay
-from .tables import table_html
+from .tables import folded, table_html
 from .texts import counted
 
 SHOWN = 12
@@ -21,7 +21,7 @@ class SuspectsDisplay(TableDisplay):
 
     def frame(self) -> pd.DataFrame:
         """Return query_id, doc_id, relevance, similarity, why."""
-        return self.calibration.suspects
+        return self.calibration.suspects.copy()
 
     @property
     def caption(self) -> str:
@@ -41,4 +41,4 @@ class SuspectsDisplay(TableDisplay):
         shown = (
             self.frame().head(SHOWN).rename(columns={"query_id": "query", "doc_id": "passage", "relevance": "grade"})
         )
-        return [table_html(shown, self.title, note=note)]
+        return [folded("Which, and why", table_html(shown, self.title, note=note))]

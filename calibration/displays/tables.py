@@ -13,6 +13,9 @@ from markupsafe import Markup
 
 from .texts import LONG, is_missing, short, shorten
 
+LONG_TEXT = 28
+"""Characters from which a column keeps a width of its own on a phone."""
+
 
 @cache
 def templates() -> jinja2.Environment:
@@ -31,6 +34,18 @@ class Cell:
     number: bool
     detail: str = ""
     query: int | None = None
+
+    @property
+    def pieces(self) -> list[str]:
+        """The detail, cut before an interval: a line breaks there, never within one.
+
+        Examples
+        --------
+        >>> Cell("86.6%", True, "97 of 112 [79–92%]").pieces
+        ['97 of 112', '[79–92%]']
+        """
+        before, bracket, inside = self.detail.partition(" [")
+        return [before, f"[{inside}"] if self.number and bracket else [self.detail]
 
 
 def table_html(
@@ -59,6 +74,9 @@ def table_html(
     columns = [str(column) for column in frame.columns]
     rows = [[cell(value, limit) for value in row] for row in frame.itertuples(index=False, name=None)]
     numeric = [bool(rows) and all(row[i].number or row[i].text == "–" for row in rows) for i in range(len(columns))]
+    long = [
+        any(len(row[i].text) > LONG_TEXT or len(row[i].detail) > LONG_TEXT for row in rows) for i in range(len(columns))
+    ]
     heads = [shorten(headers.get(column, column.replace("_", " ")), limit) for column in columns]
     html = (
         templates()
@@ -68,11 +86,18 @@ def table_html(
             heads=heads,
             rows=rows,
             numeric=numeric,
+            long=long,
             note=note,
             code=[column in code for column in columns],
         )
     )
     return Markup(html)  # noqa: S704 - rendered with autoescape
+
+
+def folded(summary: str, *tables: Markup) -> Markup:
+    """Put tables behind a line to click: there for whoever asks, and on paper."""
+    opened = Markup('<details class="cal-fold"><summary>{}</summary>').format(summary)
+    return opened + Markup("").join(tables) + Markup("</details>")
 
 
 def cell(value: Any, limit: int = LONG) -> Cell:

@@ -27,13 +27,14 @@ def why_this_cap(top_k: TopK) -> str:
     Examples
     --------
     >>> why_this_cap(TopK(2, 3, (1, 3, 3), 4, "labels", 2))
-    'the smallest that loses at most 2 of the 3 answers of K = 3'
+    'the smallest that loses at most 2 of the 3 answers that 3 passages keep'
     """
     if top_k.chosen_by == "budget":
         return "given as a budget"
     if top_k.chosen_by == "default":
         return "a default, for lack of answerable queries"
-    return f"the smallest that loses at most {top_k.allowed} of the {top_k.hits[-1]:,} answers of K = {top_k.k_max}"
+    most = f"the {top_k.hits[-1]:,} answers that {counted(top_k.k_max, 'passage')} keep"
+    return f"the smallest that loses at most {top_k.allowed} of {most}"
 
 
 def price_in_words(calibration: Calibration, k: int) -> str:

@@ -66,7 +66,7 @@ def test_ranges_name_what_carries_no_floor_and_why() -> None:
     assert frame.loc[["rrf", "minmax_sum"], "carries_floor"].tolist() == [False, False]
     assert frame.loc["similarity", "carries_floor"]
     assert frame["floor"].isna().loc["rrf"]
-    assert "No floor can stand on rrf or minmax_sum" in display.caption
+    assert "No floor can stand on rrf or minmax sum" in display.caption
     assert "depends on ranks only" in display._repr_html_()
 
 
@@ -131,3 +131,13 @@ def test_designs_show_the_recommended_one_first_and_say_the_rule() -> None:
     heads = [head.get_text() for head in BeautifulSoup(display._repr_html_(), "html.parser").select("thead th")]
     assert next(filter(None, heads)) == found.recommended
     assert "cannot return nothing" in GateDesignsDisplay(made_hybrids.one_query()).caption
+
+
+def test_names_of_two_thresholds_stand_apart() -> None:
+    found = made_hybrids.two_legs()
+    ax = GatesDisplay(found).plot()
+    proposed, gate = (
+        next(text for text in ax.texts if text.get_text().startswith(word)) for word in ("proposed", "gate")
+    )
+    assert found.params.proposed_threshold > found.get("similarity").pass_through
+    assert (proposed.get_horizontalalignment(), gate.get_horizontalalignment()) == ("left", "right")

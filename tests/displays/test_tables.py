@@ -21,22 +21,27 @@ from calibration.displays import (
     ReproduceDisplay,
 )
 from calibration.displays.failures import BROKEN, MOST
-from calibration.displays.tables import cell, table_html
+from calibration.displays.tables import Cell, cell, folded, table_html
 from calibration.studies.model import Calibration
 
 
 def test_the_answer_states_the_promise_with_its_denominators(drawn: Calibration) -> None:
     hit, unseen = drawn.in_sample.rates["hit_rate"], drawn.held_out.rates["hit_rate"]
     said = AnswerDisplay(drawn).caption
-    assert f"At {drawn.floor!r} and K = {drawn.top_k.value}, {hit.numerator} of the 100 answerable questions" in said
+    assert f"{hit.numerator} of the 100 answerable questions (their answer is in the corpus) keep a relevant" in said
     assert f"kept {unseen.numerator} of 100 unseen ones [{unseen.low:.0%}".removesuffix("%") in said
     rates = drawn.in_sample.rates
-    refused = {name: rate.denominator - rate.numerator for name, rate in rates.items() if name.startswith("false")}
     assert (
-        f"Refused: {refused['false_answer_rate_off_topic']:g} of 25 off-topic questions; "
-        f"{refused['false_answer_rate_probes']:g} of 60 off-topic probe questions; "
-        f"{refused['false_answer_rate_missing_answer']:g} of 25 on-topic questions whose"
+        f"Answered wrongly: {rates['false_answer_rate_off_topic'].numerator:g} of 25 off-topic questions; "
+        f"{rates['false_answer_rate_probes'].numerator:g} of 60 probe questions (bundled, off any topic); "
+        f"{rates['false_answer_rate_missing_answer'].numerator:g} of 25 on-topic questions whose answer is missing."
     ) in said
+    causes = drawn.in_sample.queries.loc[lambda queries: queries["answerability"] == "answerable", "cause"]
+    lost = {"ranked beyond top-K": (causes == "rank miss").sum(), "cut by the floor": (causes == "floor miss").sum()}
+    named = ", ".join(f"{count} {words}" for words, count in lost.items() if count)
+    named += "" if lost["cut by the floor"] else ", none cut by the floor"
+    assert f"{100 - hit.numerator:g} answers of 100 lost: {named}." in said
+    assert "use those at or above the floor" in said
     assert "Redo when the model, the chunking or the corpus changes." in said
     assert "certified" in said
 
@@ -47,7 +52,7 @@ def test_the_answer_gives_the_unrounded_floor_and_how_k_was_chosen(drawn: Calibr
     assert facts["status"] == "Certified floor"
     assert facts["date"] == "2026-11-30"
     top_k = drawn.top_k
-    assert f"smallest that loses at most 2 of the {top_k.hits[-1]} answers of K = 10" in facts["top-K"]
+    assert f"smallest that loses at most 2 of the {top_k.hits[-1]} answers that 10 passages keep" in facts["top-K"]
 
 
 def test_too_few_queries_to_hold_out_is_said_and_not_dressed_up(three_hits: Calibration) -> None:
@@ -134,6 +139,35 @@ def test_a_broken_must_flag_without_another_failure_is_listed() -> None:
     queries = found.in_sample.queries.assign(must="refuse")
     frame = FailuresDisplay(replace(found, in_sample=replace(found.in_sample, queries=queries))).frame()
     assert frame[["query_id", "what"]].to_numpy().tolist() == [["unknown", BROKEN]]
+
+
+def test_a_long_foreign_word_does_not_bury_the_caveats(three_hits: Calibration) -> None:
+    (said,) = CaveatsDisplay(replace(three_hits, caveats=(f"before {'W' * 5000} after",))).frame()["caveat"]
+    assert len(said) < 120
+    assert said.startswith("before WWW")
+
+
+def test_a_certified_floor_is_not_contradicted_by_the_rate_of_other_floors(drawn: Calibration) -> None:
+    said = AnswerDisplay(drawn).parts["How sure"]
+    assert "by floors that may differ from this one" in said
+    assert "Certified: with 90% confidence at least 90%" in said
+    other = replace(drawn.choice.certificate, certified=False)
+    said = AnswerDisplay(replace(drawn, choice=replace(drawn.choice, certificate=other))).parts["How sure"]
+    assert "expect that of new questions. Not certified: the labels do not prove" in said
+
+
+def test_long_texts_keep_a_width_and_intervals_stay_whole() -> None:
+    frame = pd.DataFrame({"id": ["a"], "why": ["x " * 30], "rate": [Cell("86.6%", True, "97 of 112 [79–92%]")]})
+    row = BeautifulSoup(table_html(frame, "t"), "html.parser").select_one("tbody tr")
+    assert [cell.get("class") for cell in row.find_all(["th", "td"])] == [None, ["cal-text"], ["cal-number"]]
+    assert row.select_one(".cal-detail").get_text() == "97 of 112 [79–92%]"
+    assert row.select_one(".cal-detail span").get_text() == "[79–92%]"
+
+
+def test_what_is_folded_is_escaped_and_there() -> None:
+    fold = BeautifulSoup(folded("<b>more</b>", table_html(pd.DataFrame({"x": [1]}), "t")), "html.parser")
+    assert fold.summary.get_text() == "<b>more</b>"
+    assert fold.select_one("details > .cal-scroll table") is not None
 
 
 def test_at_most_200_failures_are_shown_and_said() -> None:

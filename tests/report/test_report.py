@@ -9,6 +9,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from notebooks_made import drawn_page, executed, hostile_page, sample
+from pages_made import ATTACKED, page
 
 from calibration.displays import AnswerDisplay, BandsDisplay, GapDisplay
 from calibration.errors import NotebookError
@@ -141,6 +142,39 @@ def test_hostile_text_stays_text() -> None:
     assert "$x$" in text
     assert not set(text) & set("\x00\x07\u202e\u2066")
     assert "S3cretPw" not in source
+
+
+@pytest.mark.parametrize("name", ATTACKED)
+def test_hostile_names_stay_text_on_every_page(name: str) -> None:
+    shown = BeautifulSoup(page(name, attacked=True), "html.parser")
+    assert shown.find(["iframe", "img", "object", "base", "form"]) is None
+    assert [script.string for script in shown.find_all("script")] == ([OURS] if name == "calibrate" else [])
+    assert not [attribute for tag in shown.find_all(True) for attribute in tag.attrs if attribute.startswith("on")]
+    text = shown.get_text()
+    assert "alert(" in text, "the attack is there to be read"
+    assert not set(text) & set("\x00\x07\u202e\u2066")
+    assert max(len(word) for word in text.split()) < 2_000, "a word of 100 kB is cut"
+
+
+def test_a_page_that_is_passed_on_says_what_it_compares() -> None:
+    shown = BeautifulSoup(page("compare_runs"), "html.parser")
+    first = shown.find("table")
+    assert first.caption.get_text() == "The two runs"
+    rows = [[cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])] for row in first.select("tbody tr")]
+    assert [row[:2] for row in rows] == [["before", "minilm 2026-11-30"], ["now", "minilm 2026-11-30"]]
+    assert float(rows[0][2]) == pytest.approx(float(rows[1][2]) + 0.1)
+
+
+def test_each_verdict_gives_its_numbers_and_folds_its_arguments() -> None:
+    box = BeautifulSoup(page("options"), "html.parser").select_one(".cal-answer")
+    assert len(box.select(".cal-status")) == 4
+    assert [fold.summary.get_text() for fold in box.select("details")] == [
+        "More on lost answers", "More on false answers", "More on context cost", "More on upkeep",
+    ]  # fmt: skip
+    said = [p.get_text() for p in box.find_all("p", class_=False, recursive=False)]
+    assert len(said) == 4
+    assert "hybrid 48 of 48" in said[0]
+    assert all(text.endswith(".") for text in said)
 
 
 @pytest.mark.parametrize(
