@@ -51,45 +51,61 @@ class RunParams(BaseModel):
     dsn: str | None = Field(None, description="the user's database, without password; read only")
     service: str | None = Field(None, description="name in the Postgres service file, instead of a dsn")
     table: str | None = Field(None, description="table or view with the vectors")
-    id_column: str = "id"
-    vector_column: str = "embedding"
+    id_column: str = Field("id", description="column with the passages' ids, the ones the judgements name")
+    vector_column: str = Field("embedding", description="column with the vectors (vector or halfvec)")
     document_column: str | None = Field(None, description="column naming the document a passage belongs to")
     model_column: str | None = Field(None, description="column naming the model of each vector")
     model_value: str | None = Field(None, description="what `model_column` must say; defaults to the model's name")
     where: str | None = Field(None, description="SQL condition kept on every query unchanged")
-    metric: str = Field("cosine_similarity", description="metric of the scores, by its contract name")
+    metric: str = Field(
+        "cosine_similarity", description="what the scores are: cosine_similarity, cosine_distance, l2, …"
+    )
     score_transform: str = Field("none", description="formula the file's scores went through, such as (1+cos)/2")
-    strategy: Literal["auto", "fetch", "sql", "sample"] = Field("auto", description="how vectors become scores")
+    strategy: Literal["auto", "fetch", "sql", "sample"] = Field(
+        "auto",
+        description="how vectors become scores: fetched once, computed by the server (sql), or exact for the best "
+        "passages only (sample); auto: sql for fewer than eight queries, else fetch",
+    )
     workers: Annotated[int, Field(ge=1, le=1000)] = Field(1, description="processes that read and score side by side")
     backend: Literal["loky", "dask"] = Field("loky", description="where they run: this machine, or a Dask cluster")
     scheduler: str | None = Field(None, description="address of the Dask scheduler")
-    statement_timeout: Annotated[int, Field(ge=0)] = Field(600, description="seconds; 0 waits for ever")
+    statement_timeout: Annotated[int, Field(ge=0)] = Field(
+        600, description="seconds after which the server ends a statement; 0: never"
+    )
     base_url: str | None = Field(None, description="OpenAI-compatible endpoint")
     dimensions: Annotated[int, Field(gt=0)] | None = Field(None, description="shortened embeddings, where supported")
-    query_prefix: str | None = None
-    passage_prefix: str | None = None
+    query_prefix: str | None = Field(None, description="put before every query; part of the model's identity")
+    passage_prefix: str | None = Field(None, description="put before every passage; part of the model's identity")
 
     # the noise
     probes: bool = Field(True, description="measure far noise with the bundled probe queries")
     probes_file: str | None = Field(None, description="own probe queries")
-    languages: list[str] = Field(default_factory=list, description="languages of the probes; none: those of the labels")
-    exclude_subjects: list[str] = Field(default_factory=list, description="subjects the corpus is about")
+    languages: list[str] = Field(
+        default_factory=list, description="languages of the probes, such as en, pl; none: those of the labels"
+    )
+    exclude_subjects: list[str] = Field(
+        default_factory=list, description="subjects of the probes that the corpus is about"
+    )
 
     # the choice
-    preset: Literal["completeness", "balanced", "refusal"] = "balanced"
+    preset: Literal["completeness", "balanced", "refusal"] = Field(
+        "balanced", description="what a lost answer weighs against a false one: 10:1, 3:1 or 1:3"
+    )
     miss_cost: Weight | None = Field(None, description="cost of a lost answer; overrides the preset")
     false_cost: Weight | None = Field(None, description="cost of a false answer; overrides the preset")
     off_topic_share: Share = Field(0.5, description="share of off-topic queries in the traffic")
     top_k: Annotated[int, Field(ge=1, le=1000)] | None = Field(None, description="a budget; None: chosen from labels")
-    k_max: Annotated[int, Field(ge=1, le=1000)] = 20
+    k_max: Annotated[int, Field(ge=1, le=1000)] = Field(
+        20, description="deepest cap looked at, and the one of the certificate without a budget"
+    )
     target: Proportion = Field(0.9, description="hit rate the certificate promises")
     confidence: Proportion = Field(0.9, description="confidence of the certificate")
     old_floor: float | None = Field(None, description="the floor in use today, shown beside the new one")
     inclusive: bool = Field(True, description="whether a similarity equal to the floor is accepted")
-    seed: Annotated[int, Field(ge=0)] = 20240601
+    seed: Annotated[int, Field(ge=0)] = Field(20240601, description="of folds, relabellings and resamples")
 
     # the output
-    out: str = "reports/runs/sample"
+    out: str = Field("reports/runs/sample", description="folder of the runs, one folder per model in it")
     show_text: bool = Field(False, description="put query and passage text into the report")
 
     @field_validator("languages", "exclude_subjects", mode="before")

@@ -28,7 +28,7 @@ def _hint(text: str) -> str:
     return number_hint(text) if "," in text or "%" in text else ""
 
 
-Out = Annotated[str | None, typer.Option("--out", help="folder of the run", metavar="DIR")]
+Out = Annotated[str | None, typer.Option("--out", help="folder of the results", metavar="DIR")]
 Model = Annotated[
     list[str] | None, typer.Option("--model", help="embedding model; may be given several times", metavar="NAME")
 ]
@@ -58,9 +58,13 @@ Vectors = Annotated[str | None, typer.Option("--vectors", help="npz or parquet o
 Dsn = Annotated[str | None, typer.Option("--dsn", help="your database (or CALIBRATION_DSN); read only", metavar="DSN")]
 Service = Annotated[str | None, typer.Option("--service", help="name in the Postgres service file", metavar="NAME")]
 TableName = Annotated[str | None, typer.Option("--table", help="table or view with the vectors", metavar="TABLE")]
-IdColumn = Annotated[str | None, typer.Option("--id-column", metavar="COLUMN")]
-VectorColumn = Annotated[str | None, typer.Option("--vector-column", metavar="COLUMN")]
-DocumentColumn = Annotated[str | None, typer.Option("--document-column", metavar="COLUMN")]
+IdColumn = Annotated[
+    str | None, typer.Option("--id-column", help="column with the passages' ids, as judged", metavar="COLUMN")
+]
+VectorColumn = Annotated[str | None, typer.Option("--vector-column", help="column with the vectors", metavar="COLUMN")]
+DocumentColumn = Annotated[
+    str | None, typer.Option("--document-column", help="column with a passage's document", metavar="COLUMN")
+]
 Where = Annotated[str | None, typer.Option("--where", help="SQL condition kept on every query", metavar="SQL")]
 Metric = Annotated[
     str | None, typer.Option("--metric", help="what the scores are; cosine_similarity by default", metavar="NAME")
@@ -72,7 +76,7 @@ ScoreTransform = Annotated[
 BaseUrl = Annotated[str | None, typer.Option("--base-url", help="OpenAI-compatible endpoint", metavar="URL")]
 Preset = Annotated[
     Literal["completeness", "balanced", "refusal"] | None,
-    typer.Option("--preset", help="what a lost answer weighs against a false one"),
+    typer.Option("--preset", help="what a lost answer weighs against a false one: 10:1, 3:1 or 1:3"),
 ]
 MissCost = Annotated[
     float | None, typer.Option("--miss-cost", parser=number, help="cost of a lost answer", metavar="COST")
