@@ -27,7 +27,7 @@ class MigrateParams(BaseModel):
     near: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] | None = Field(
         None, description="how close to the threshold a best candidate counts as near; 0.02 on the cosine scale"
     )
-    out: str = "reports/migration"
+    out: str = Field("reports/migration", description="folder of the page")
 
     @model_validator(mode="after")
     def _both_or_example(self) -> "MigrateParams":
