@@ -243,6 +243,7 @@ def test_names_that_need_quotes_and_a_schema(dsn, run):
 
 def test_many_blocks_and_progress(dsn, table_f, monkeypatch):
     monkeypatch.setattr(pull_module, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(pull_module, "COPIED_BYTES", 1)
     source = PostgresSource(dsn, table_f, vector_column="e")
     calls = []
     sizes = [len(b.doc_ids) for b in source.blocks(QUERY, strategy="fetch", progress=lambda *done: calls.append(done))]
@@ -252,6 +253,7 @@ def test_many_blocks_and_progress(dsn, table_f, monkeypatch):
 
 def test_a_pull_left_half_way_leaves_no_connection(dsn, run, table_f, monkeypatch):
     monkeypatch.setattr(pull_module, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(pull_module, "COPIED_BYTES", 1)
     blocks = PostgresSource(dsn, table_f, vector_column="e").blocks(QUERY, strategy="fetch")
     next(blocks)
     blocks.close()
@@ -261,6 +263,7 @@ def test_a_pull_left_half_way_leaves_no_connection(dsn, run, table_f, monkeypatc
 
 def test_all_of_a_pull_is_one_snapshot(dsn, run, table_f, monkeypatch):
     monkeypatch.setattr(pull_module, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(pull_module, "COPIED_BYTES", 1)
     blocks = PostgresSource(dsn, table_f, vector_column="e").blocks(QUERY, strategy="fetch")
     first = next(blocks)
     run("INSERT INTO f VALUES (5000, 'A', '[1,0]')", "DELETE FROM f WHERE id = 1019")
