@@ -39,9 +39,24 @@ def caveats_of(
     found += choice.caveats if isinstance(choice, Recommendation) else ()
     truncated = facts.get("truncated_texts")
     if truncated:
-        found.append(f"{truncated} passages are longer than the model reads and were cut by it.")
+        found.append(f"{_cut(truncated, labels.corpus)} longer than the model reads and were cut by it.")
     found += [f"Labels: {warning}" for warning in labels.warnings]
     return tuple(found)
+
+
+def _cut(passages: int, corpus: pd.DataFrame | None) -> str:
+    """Say how many passages are meant, of how many where that is known.
+
+    Examples
+    --------
+    >>> _cut(1, None), _cut(80, pd.DataFrame(index=range(80))), _cut(3, pd.DataFrame(index=range(80)))
+    ('1 passage is', 'All 80 passages are', '3 of 80 passages are')
+    """
+    if corpus is None or passages > len(corpus):
+        return f"{passages} passage is" if passages == 1 else f"{passages} passages are"
+    if passages == len(corpus) > 1:
+        return f"All {passages} passages are"
+    return f"{passages} of {len(corpus)} passages are"
 
 
 def _noise(bands: Bands) -> list[str]:

@@ -101,6 +101,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_dumb_terminal_without_colour_gets_plain_lines(name: str, world: World) -> None:
     said = on_a_terminal(world.folder, *COMMANDS[name], env={"TERM": "dumb", "NO_COLOR": "1"})
@@ -109,6 +110,7 @@ def test_a_dumb_terminal_without_colour_gets_plain_lines(name: str, world: World
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run", "worse", "compare", "check", "usage", "help"])
 def test_a_log_file_gets_plain_lines_whatever_asks_for_colour(name: str, world: World) -> None:
     done = world.said[name]
@@ -122,6 +124,7 @@ def test_no_command_asks_for_colour(path: Path) -> None:
     assert not re.search(r"secho|style\(|\bfg=|rich\b|colorama|\\x1b|\\033", path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_a_real_terminal_gets_bars_within_its_width_and_no_colour(world: World) -> None:
     said = on_a_terminal(world.folder, *COMMANDS["run"], env={"TERM": "xterm-256color"})
     bars = [part for line in said.splitlines() for part in line.split("\r") if "%|" in part]
@@ -131,12 +134,14 @@ def test_a_real_terminal_gets_bars_within_its_width_and_no_colour(world: World) 
     assert set(CONTROL.findall(said)) <= {"\r", "\x1b"}
 
 
+@pytest.mark.slow
 def test_what_is_bad_is_said_in_words(world: World) -> None:
     assert world.said["check"].returncode == 3
     assert re.search(r"(?i)regression|worse|stale", world.said["check"].stdout + world.said["check"].stderr)
     assert "worse  " in world.said["compare"].stdout
 
 
+@pytest.mark.slow
 def test_help_fits_a_narrow_terminal(world: World) -> None:
     assert max(len(line) for line in world.said["help"].stdout.splitlines()) <= 60
 
@@ -144,6 +149,7 @@ def test_help_fits_a_narrow_terminal(world: World) -> None:
 # ---- --export
 
 
+@pytest.mark.slow
 def test_a_run_s_figures_and_tables_are_exported_on_request(world: World) -> None:
     folder = world.folder / "runs" / "worse"
     assert (folder / "figures" / "curves.svg").is_file()

@@ -111,6 +111,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, labels_folder: Path, run_cach
     return folder
 
 
+@pytest.mark.slow
 def test_files_without_a_schema_have_the_fields_that_are_listed(runs: Path, fields: dict[str, dict[str, str]]) -> None:
     one = runs / "runs" / "wordllama"
     rows = [json.loads(line) for line in (one / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -129,6 +130,7 @@ def test_files_without_a_schema_have_the_fields_that_are_listed(runs: Path, fiel
     assert listed == found
 
 
+@pytest.mark.slow
 def test_the_list_of_files_is_the_list_of_files(runs: Path) -> None:
     text = (DOCS / "reference" / "README.md").read_text(encoding="utf-8")
     names = {path.name for path in (runs / "runs" / "wordllama").iterdir()}

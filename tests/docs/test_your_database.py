@@ -20,7 +20,7 @@ from users_database import Users, users_database, write_labels_of_table
 from calibration import read_labels
 from calibration.embed import open_embedder
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.slow]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "your-database.md"
 ADDRESS = "db.internal"
 PASSWORD = "change-me"  # noqa: S105 - the page's own
