@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..errors import CalibrationError, StoreError
 from ..params import RunParams
-from ..studies.calibrate import forget, pull
+from ..studies.calibrate import forget, found, pull
 from ..studies.progress import Reporter
 from .session import timed
 
@@ -23,8 +23,8 @@ class Kept:
 def pull_all(params: Sequence[RunParams], report: Reporter, jobs: int) -> list[Kept]:
     """Pull every model's scores, `jobs` models at a time, each in a process of its own.
 
-    One after the other, here and with bars, when there is one model, or when the parts of each pull are what is
-    spread over processes or a cluster.
+    One after the other, here and with bars, when fewer than two are to be pulled, or when the parts of each pull are
+    what is spread over processes or a cluster.
 
     Raises
     ------
@@ -32,20 +32,22 @@ def pull_all(params: Sequence[RunParams], report: Reporter, jobs: int) -> list[K
         What failed, once the others are done: what they pulled is kept.
     """
     spread = any(one.workers > 1 or one.backend != "loky" for one in params)
-    if min(jobs, len(params)) < 2 or spread:
+    # a process of its own costs seconds, which scores that are there already are not worth
+    todo = [] if spread else [number for number, one in enumerate(params) if not found(one)]
+    if min(jobs, len(todo)) < 2:
         return [_pulled(one, report) for one in params]
     from joblib import Parallel, delayed
 
-    parallel = Parallel(n_jobs=min(jobs, len(params)), backend="loky", batch_size=1)
+    parallel = Parallel(n_jobs=min(jobs, len(todo)), backend="loky", batch_size=1)
     environment, elsewhere = dict(os.environ), report.elsewhere()
-    found = parallel(delayed(_elsewhere)(one, elsewhere, environment) for one in params)
-    failures = [one for one in found if isinstance(one, CalibrationError)]
-    kept = [one for one in found if isinstance(one, Kept)]
+    done = dict(zip(todo, parallel(delayed(_elsewhere)(params[i], elsewhere, environment) for i in todo), strict=True))
+    failures = [one for one in done.values() if isinstance(one, CalibrationError)]
+    kept = {number: one for number, one in done.items() if isinstance(one, Kept)}
     if failures:
-        for one in kept:
+        for one in kept.values():
             forget(one.key)
         raise failures[0] if len(failures) == 1 else StoreError("\n".join(str(failure) for failure in failures))
-    return kept
+    return [kept.get(number) or _pulled(one, report) for number, one in enumerate(params)]
 
 
 def _pulled(params: RunParams, report: Reporter) -> Kept:

@@ -81,20 +81,40 @@ def pull(params: RunParams, report: Reporter = SILENT) -> Pulled:
     if params.scores is not None:
         return _score_file(params, Path(params.scores))
     inputs = read_inputs(params)
-    changing, session = _may_change(params), os.environ.get(SESSION)
-    key = stage.stage_key(_depends_on(params, inputs, session if changing else None), once=changing)
-    kept = not changing or session is not None
-    found = stage.find(key) if kept else None
-    if found is not None:
-        scores, facts = found
+    key, kept = _key(params, inputs)
+    before = _found(key, inputs) if kept else None
+    if before is not None:
         report.note(f"{params.run_name}: scores of the same inputs found, nothing is embedded or pulled")
-        return Pulled(key, scores, inputs.labels, inputs.probes, facts)
+        return before
     parts = PartStore(stage.parts_folder(stage.stage_key(_depends_on(params, inputs, None))))
     scores, facts, labels = pull_vectors(params, inputs, report, parts)
     if kept:
         stage.store(key, scores, facts)
     parts.forget()
     return Pulled(key, scores, labels, inputs.probes, facts)
+
+
+def found(params: RunParams) -> bool:
+    """Whether `pull` would find the scores of the same inputs, and neither embed nor read anything."""
+    if params.scores is not None:
+        return False
+    key, kept = _key(params, read_inputs(params))
+    return kept and stage.find(key) is not None
+
+
+def _key(params: RunParams, inputs: Inputs) -> tuple[str, bool]:
+    """Name the pull by all it depends on, and say whether it may be kept under that name."""
+    changing, session = _may_change(params), os.environ.get(SESSION)
+    key = stage.stage_key(_depends_on(params, inputs, session if changing else None), once=changing)
+    return key, not changing or session is not None
+
+
+def _found(key: str, inputs: Inputs) -> Pulled | None:
+    before = stage.find(key)
+    if before is None:
+        return None
+    scores, facts = before
+    return Pulled(key, scores, inputs.labels, inputs.probes, facts)
 
 
 def forget(key: str) -> None:

@@ -75,6 +75,14 @@ def test_parts_are_spread_instead_when_they_are_asked_to_be(
     assert len(pulls.pull_all(score_files[:1], SILENT, 2)) == 1
 
 
+def test_scores_that_are_there_already_need_no_process(
+    score_files: list[RunParams], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pulls, "found", lambda params: params is not score_files[1])
+    monkeypatch.setattr(pulls, "_elsewhere", lambda *_: pytest.fail("in a process of its own"))
+    assert len({one.content for one in pulls.pull_all(score_files, SILENT, 2)}) == 3
+
+
 def test_lines_of_several_processes_stay_whole(score_files: list[RunParams], tmp_path: Path) -> None:
     """Each stage is told once, by the name of its model, on stderr alone."""
     script = (

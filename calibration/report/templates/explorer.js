@@ -271,8 +271,8 @@ function start(section, data, prefix) {
   }
 
   function fill(cell, [numerator, denominator]) {
-    const bounds = denominator === 0 ? "" : ` [${interval(numerator, denominator, data.z)}]`;
-    const detail = make("span", { class: "cal-detail" }, `${numerator} of ${denominator}${bounds}`);
+    const detail = make("span", { class: "cal-detail" }, `${numerator} of ${denominator}`);
+    if (denominator !== 0) detail.append(" ", make("span", {}, `[${interval(numerator, denominator, data.z)}]`));
     cell.replaceChildren(make("span", {}, denominator === 0 ? "–" : percent(numerator / denominator)), detail);
   }
 
