@@ -3,8 +3,12 @@
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+EVERY = 10.0
+"""Seconds between two lines about the same stage."""
 
 
 class Bars:
@@ -46,13 +50,27 @@ class Bars:
 
 
 class Lines:
-    """A reporter that names each stage once, in a line: bars of several processes would write over each other."""
+    """A reporter that names each stage in a line: bars of several processes would write over each other.
+
+    A stage that lasts says every ten seconds how far it is, how fast, and how long it will take.
+    """
 
     @contextmanager
     def bar(self, what: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
         """Name the stage."""
         self.note(what if total is None else f"{what}: {total} {unit}")
-        yield lambda done: None
+        start = said = time.monotonic()
+        done = 0
+
+        def step(amount: int) -> None:
+            nonlocal done, said
+            done += amount
+            now = time.monotonic()
+            if now - said >= EVERY and done != total:
+                said = now
+                self.note(_so_far(what, done, total, unit, now - start))
+
+        yield step
 
     def note(self, text: str) -> None:
         """Write one line."""
@@ -62,6 +80,26 @@ class Lines:
     def elsewhere(self) -> "Lines":
         """Give another one."""
         return self
+
+
+def _so_far(what: str, done: int, total: int | None, unit: str, seconds: float) -> str:
+    """Write a stage's progress, rate and time left.
+
+    Examples
+    --------
+    >>> _so_far("minilm: embed passages", 1000, 4000, "texts", 10.0)
+    'minilm: embed passages: 1000 of 4000 texts, 100.00 texts/s, 00:30 left'
+    >>> _so_far("pull", 500, None, "passages", 10.0)
+    'pull: 500 passages so far, 50.00 passages/s'
+    """
+    from tqdm import tqdm
+
+    form = "{desc}: {n_fmt} of {total_fmt}{unit}, {rate_fmt}, {remaining} left"
+    if total is None:
+        form = "{desc}: {n_fmt}{unit} so far, {rate_fmt}"
+    return tqdm.format_meter(done, total or 0, seconds, prefix=what, unit=f" {unit}", bar_format=form).replace(
+        "  ", " "
+    )
 
 
 def _moves() -> bool:

@@ -12,6 +12,7 @@ import pytest
 from small_world import environment
 
 from calibration import cli
+from calibration.cli import progress
 from calibration.cli.progress import Bars
 
 Command = Callable[..., Any]
@@ -203,3 +204,15 @@ def test_a_dumb_terminal_names_each_stage_once(monkeypatch: pytest.MonkeyPatch) 
     with report.bar("minilm: load", 2, "passages") as step:
         step(2)
     assert stream.text == "minilm: load: 2 passages\n"
+
+
+def test_a_long_stage_tells_how_far_it_is_in_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not more often than every few seconds, and not once more when it is done."""
+    clock = iter([0.0, 4.0, 12.0, 13.0, 40.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with progress.Lines().bar("embed", 100, "texts") as step:
+        for amount in (10, 20, 30, 40):
+            step(amount)
+    assert capsys.readouterr().err == "embed: 100 texts\nembed: 30 of 100 texts, 2.50 texts/s, 00:28 left\n"
