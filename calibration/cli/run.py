@@ -51,7 +51,7 @@ def run(
     settings: o.Set = None,
     config: o.Config = None,
     force: Annotated[bool, typer.Option("--force", help="make every file anew")] = False,
-    jobs: Annotated[int, typer.Option("--jobs", help="notebooks run side by side", min=1)] = 2,
+    jobs: Annotated[int, typer.Option("--jobs", help="models pulled, and notebooks run, side by side", min=1)] = 2,
     export: Annotated[
         str | None,
         typer.Option(
@@ -85,9 +85,9 @@ def run(
     from ..runs import run as run_all
 
     result = run_all(params, Bars(), jobs=jobs, force=force)
+    typer.echo(_as_json(result) if as_json else _summary(result))
     for one in result.models:
         _export(one, kinds, Bars())
-    typer.echo(_as_json(result) if as_json else _summary(result))
 
 
 def _kinds(text: str) -> list[str]:
@@ -106,6 +106,9 @@ def _export(one: "ModelRun", kinds: list[str] | None, report: "Bars") -> None:
         with report.bar(f"{one.name}: figures and tables", None, "files"):
             written = export(read_run(one.folder), one.folder, kinds)
         report.note(f"{one.name}: {len(written)} files in {' and '.join(sorted({str(p.parent) for p in written}))}")
+        others = sorted({path.suffix for folder in folders for path in folder.glob("*.*")} - {f".{k}" for k in kinds})
+        if others and not one.skipped:
+            report.note(f"{one.name}: {', '.join(others)} files there are of an earlier run; --export writes them anew")
     elif not one.skipped and any(folder.is_dir() for folder in folders):
         report.note(
             f"{one.name}: figures/ and tables/ in {one.folder} are of an earlier run; --export writes them anew"

@@ -18,7 +18,7 @@ from ..studies.check.baseline import MANIFEST, QUERIES, RECOMMENDATION, SCORES, 
 from ..studies.model import Calibration
 
 CHECKED = ("status", "floor", "top_k", "rates", "certificate")
-"""Parts of recommendation.json that have to come out again, digit by digit."""
+"""Parts of recommendation.json that have to come out again, to the ninth digit."""
 
 
 def read_run(folder: Path | str) -> Calibration:

@@ -1,9 +1,12 @@
 """The one way in which a baseline changes: whole, or not at all."""
 
+import errno
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,9 @@ from ..studies.facts import command, public_parameters, versions
 from ..studies.progress import SILENT, Reporter
 from .document import queries_records, recommendation_document
 from .files import dumps, write_text
+
+ABANDONED = 3600.0
+"""Seconds after which files that were never completed are a killed process's."""
 
 
 def accept_baseline(baseline: Baseline, params: RunParams, report: Reporter = SILENT) -> dict[str, Any]:
@@ -59,14 +65,17 @@ def replace_files(folder: Path, files: Mapping[str, str]) -> None:
         Another baseline is being accepted there.
     """
     for left in folder.glob(f"{ACCEPTED}-*"):
-        shutil.rmtree(left, ignore_errors=True)
-    aside = Path(tempfile.mkdtemp(prefix=f"{ACCEPTED}-", dir=folder))
+        if _abandoned(left):
+            shutil.rmtree(left, ignore_errors=True)
+    aside = Path(tempfile.mkdtemp(prefix=f"{ACCEPTED}-{os.getpid()}-", dir=folder))
     try:
         for name, text in files.items():
             write_text(aside / name, text)
         try:
             os.rename(aside, folder / ACCEPTED)
-        except OSError:
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
             raise ParameterError(f"another baseline is being accepted in {folder}; nothing was changed.") from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
@@ -79,9 +88,25 @@ def finish(folder: Path) -> bool:
     if not pending.is_dir():
         return False
     for file in sorted(pending.iterdir()):
-        os.replace(file, folder / file.name)
-    pending.rmdir()
+        with suppress(FileNotFoundError):  # another process was faster
+            os.replace(file, folder / file.name)
+    with suppress(OSError):  # the same, or the next set is there by now
+        pending.rmdir()
     return True
+
+
+def _abandoned(aside: Path) -> bool:
+    """Whether files that are not complete yet were left by a killed process, rather than being written right now."""
+    try:
+        if time.time() - aside.stat().st_mtime > ABANDONED:
+            return True
+        if os.name == "posix":
+            os.kill(int(aside.name.split("-")[1]), 0)
+    except (ProcessLookupError, ValueError, IndexError):
+        return True
+    except OSError:  # it is gone already, or another user's
+        return False
+    return False
 
 
 def written(baseline: Baseline) -> list[str]:

@@ -10,7 +10,7 @@ from ..errors import CalibrationError, NotebookError, ParameterError
 from ..params import HOW_ONLY, RunParams
 from ..resources import bundled
 from ..result import write_text
-from ..studies.calibrate import check, forget
+from ..studies.calibrate import check
 from ..studies.check.baseline import MANIFEST, QUERIES, RECOMMENDATION, REPORT, SCORES
 from ..studies.facts import command, public_parameters
 from ..studies.progress import SILENT, Reporter
@@ -90,7 +90,6 @@ def run(params: Sequence[RunParams], report: Reporter = SILENT, *, jobs: int = 2
         stack.enter_context(session())
         folder = stack.enter_context(staging(Path(params[0].out)))
         for one, pulled in zip(params, pull_all(params, report, jobs), strict=True):
-            stack.callback(forget, pulled.key)
             contents.append(pulled.content)
             seconds[f"scores {one.run_name}"] = pulled.seconds
         job = _Job(params, contents, folder, force)

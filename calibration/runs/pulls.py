@@ -4,18 +4,17 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import CalibrationError, StoreError
+from ..errors import CalibrationError
 from ..params import RunParams
-from ..studies.calibrate import forget, found, pull
+from ..studies.calibrate import found, pull
 from ..studies.progress import Reporter
 from .session import timed
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Scores that were pulled and kept: the key under which, a hash of what they hold, and how long it took."""
+    """Scores that were pulled and kept: a hash of what they hold, and how long it took."""
 
-    key: str
     content: str
     seconds: float
 
@@ -29,7 +28,7 @@ def pull_all(params: Sequence[RunParams], report: Reporter, jobs: int) -> list[K
     Raises
     ------
     CalibrationError
-        What failed, once the others are done: what they pulled is kept.
+        What failed; side by side, once the others are done. What they pulled from sources that do not change is kept.
     """
     spread = any(one.workers > 1 or one.backend != "loky" for one in params)
     # a process of its own costs seconds, which scores that are there already are not worth
@@ -42,11 +41,10 @@ def pull_all(params: Sequence[RunParams], report: Reporter, jobs: int) -> list[K
     environment, elsewhere = dict(os.environ), report.elsewhere()
     done = dict(zip(todo, parallel(delayed(_elsewhere)(params[i], elsewhere, environment) for i in todo), strict=True))
     failures = [one for one in done.values() if isinstance(one, CalibrationError)]
-    kept = {number: one for number, one in done.items() if isinstance(one, Kept)}
     if failures:
-        for one in kept.values():
-            forget(one.key)
-        raise failures[0] if len(failures) == 1 else StoreError("\n".join(str(failure) for failure in failures))
+        kind = type(failures[0]) if len({type(one) for one in failures}) == 1 else CalibrationError
+        raise failures[0] if len(failures) == 1 else kind("\n".join(str(failure) for failure in failures))
+    kept = {number: one for number, one in done.items() if isinstance(one, Kept)}
     return [kept.get(number) or _pulled(one, report) for number, one in enumerate(params)]
 
 
@@ -55,7 +53,7 @@ def _pulled(params: RunParams, report: Reporter) -> Kept:
     with timed(seconds, "scores"):
         pulled = pull(params, report)
         content = pulled.content_hash()
-    return Kept(pulled.key, content, seconds["scores"])
+    return Kept(content, seconds["scores"])
 
 
 def _elsewhere(params: RunParams, report: Reporter, environment: Mapping[str, str]) -> Kept | CalibrationError:

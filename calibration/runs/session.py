@@ -7,16 +7,21 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from ..studies.calibrate import SESSION
+from ..studies.stage import forget_session
 
 
 @contextmanager
 def session() -> Iterator[None]:
     """Name this invocation, so that its notebooks find what it pulled from sources that may change; tame their threads.
 
+    What was kept under its name goes away at the end, however that comes.
     One BLAS thread per kernel: two kernels with two threads each fight over two processors.
     """
     with ExitStack() as stack:
-        stack.enter_context(_environment(SESSION, os.environ.get(SESSION) or uuid.uuid4().hex))
+        if os.environ.get(SESSION) is None:
+            name = uuid.uuid4().hex
+            stack.enter_context(_environment(SESSION, name))
+            stack.callback(forget_session, name)
         stack.enter_context(_environment("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1")))
         yield
 

@@ -99,14 +99,14 @@ def found(params: RunParams) -> bool:
     if params.scores is not None:
         return False
     key, kept = _key(params, read_inputs(params))
-    return kept and stage.find(key) is not None
+    return kept and stage.kept(key)
 
 
 def _key(params: RunParams, inputs: Inputs) -> tuple[str, bool]:
     """Name the pull by all it depends on, and say whether it may be kept under that name."""
     changing, session = _may_change(params), os.environ.get(SESSION)
-    key = stage.stage_key(_depends_on(params, inputs, session if changing else None), once=changing)
-    return key, not changing or session is not None
+    once = (session or "") if changing else None
+    return stage.stage_key(_depends_on(params, inputs, once), once=once), not changing or session is not None
 
 
 def _found(key: str, inputs: Inputs) -> Pulled | None:
@@ -115,12 +115,6 @@ def _found(key: str, inputs: Inputs) -> Pulled | None:
         return None
     scores, facts = before
     return Pulled(key, scores, inputs.labels, inputs.probes, facts)
-
-
-def forget(key: str) -> None:
-    """Remove the kept scores of a source that can change behind its name, once their invocation ends."""
-    if key.startswith(stage.ONCE):
-        stage.forget(key)
 
 
 def check(params: RunParams) -> None:

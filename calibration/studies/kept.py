@@ -11,5 +11,9 @@ def keep(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Let `write` fill a file beside the target, then put it in place in one step; its folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
-        write(file)
+        try:
+            write(file)
+        except BaseException:
+            os.unlink(file.name)
+            raise
     os.replace(file.name, path)

@@ -31,7 +31,7 @@ JOINING = 10.0
 """Seconds that a Dask scheduler may take to answer, and its first worker to appear."""
 
 PATIENCE = 5.0
-"""Seconds that a cancelled read may take to end; a server at work on a long statement is left to its timeout."""
+"""Seconds that a cancelled read may take to end; a server still at work on its statement is asked to cancel it."""
 
 PACKAGE = "retrieval-calibration"
 
@@ -109,7 +109,7 @@ def score_blocks(blocks: Iterable[Block], scoring: Scoring, step: Callable[[int]
     """
     seen, products = Seen(scoring.start.empty()), _Products(scoring)
     # a processor is left to the server and to the thread that reads: a second one here would only wait for them
-    with _read_ahead(_gathered(blocks)) as ahead, _threads().limit(limits=max(1, (os.cpu_count() or 2) - 1)):
+    with _read_ahead(_gathered(blocks)) as ahead, _threads().limit(limits=_spare_threads()):
         for gathered in ahead:
             rows = sum(len(block.doc_ids) for block in gathered)
             products.add(gathered, seen.summaries)
@@ -178,6 +178,12 @@ def _check_workers(found: Mapping[str, object], scheduler: str) -> None:
         raise ParameterError(f"the Dask scheduler at {scheduler} has no worker; start one: dask worker {scheduler}")
     if wrong:
         raise ParameterError(f"every Dask worker needs {PACKAGE} {own}:\n" + listed(wrong))
+
+
+def _spare_threads() -> int:
+    """All processors but one, or fewer where fewer are allowed already."""
+    allowed = [int(library["num_threads"]) for library in _threads().info()]
+    return max(1, min([(os.cpu_count() or 2) - 1, *allowed]))
 
 
 @cache

@@ -27,10 +27,10 @@ ONCE = "once-"
 """Begins the key of a pull that only one invocation may find again."""
 
 
-def stage_key(inputs: Mapping[str, Any], *, once: bool = False) -> str:
-    """Hash of everything a pull depends on."""
+def stage_key(inputs: Mapping[str, Any], *, once: str | None = None) -> str:
+    """Hash of everything a pull depends on; with the name of the only invocation that may find it again, if any."""
     text = json.dumps({"format": FORMAT, **inputs}, sort_keys=True, ensure_ascii=True, default=str)
-    return (ONCE if once else "") + hashlib.sha256(text.encode()).hexdigest()[:24]
+    return ("" if once is None else _of_session(once)) + hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def store(key: str, scores: Scores, facts: Mapping[str, Any]) -> None:
@@ -54,6 +54,11 @@ def store(key: str, scores: Scores, facts: Mapping[str, Any]) -> None:
                 raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def kept(key: str) -> bool:
+    """Whether there is a kept pull, without reading it."""
+    return (_folder() / key / "about.json").is_file()
 
 
 def find(key: str) -> tuple[Scores, dict[str, Any]] | None:
@@ -112,6 +117,16 @@ def parts_folder(key: str) -> Path:
 def forget(key: str) -> None:
     """Remove a kept pull."""
     shutil.rmtree(_folder() / key, ignore_errors=True)
+
+
+def forget_session(session: str) -> None:
+    """Remove all that only one invocation may find again, by whichever of its processes it was kept."""
+    for path in _folder().glob(f"*{_of_session(session)}*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _of_session(session: str) -> str:
+    return f"{ONCE}{hashlib.sha256(session.encode()).hexdigest()[:12]}-"
 
 
 def _about(scores: Scores) -> dict[str, Any]:

@@ -102,5 +102,23 @@ def test_two_that_accept_at_once_do_not_mix(tmp_path: Path) -> None:
     assert contents(folder) == OLD
 
 
+def test_what_another_process_is_filling_is_left_alone(tmp_path: Path) -> None:
+    """What a process that lives began within the hour is its own; the rest was left by one that was killed."""
+    folder = filled(tmp_path / "baseline")
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    young, old = folder / f"{ACCEPTED}-{os.getpid()}-young", folder / f"{ACCEPTED}-{os.getpid()}-old"
+    dead = folder / f"{ACCEPTED}-{ended.pid}-x"
+    for aside in (young, old, dead):
+        aside.mkdir()
+        (aside / "queries.jsonl").write_text("half\n", encoding="utf-8")
+    os.utime(old, (0, 0))
+    replace_files(folder, NEW)
+    assert not old.exists()
+    assert not dead.exists()
+    assert (young / "queries.jsonl").read_text(encoding="utf-8") == "half\n"
+    assert contents(folder) == NEW
+
+
 def test_nothing_to_finish_is_no_event(tmp_path: Path) -> None:
     assert not finish(filled(tmp_path / "baseline"))

@@ -29,7 +29,6 @@ def score_files(tmp_path: Path) -> list[RunParams]:
 def test_the_scores_do_not_depend_on_how_many_are_pulled_at_once(score_files: list[RunParams]) -> None:
     alone, together = (pulls.pull_all(score_files, SILENT, jobs) for jobs in (1, 2))
     assert [one.content for one in together] == [one.content for one in alone]
-    assert [one.key for one in together] == [one.key for one in alone]
     assert len({one.content for one in alone}) == 3
     assert all(one.seconds > 0 for one in together)
 

@@ -15,6 +15,7 @@ from calibration.cli.config import run_parameters
 from calibration.errors import ContractError, LabelError, StoreError
 from calibration.sources.postgres import PostgresSource
 from calibration.studies import calibrate as study
+from calibration.studies import stage
 from calibration.studies.inspect import inspect_question
 from calibration.studies.machine import examine
 
@@ -144,7 +145,10 @@ def test_within_a_run_the_pull_is_found_again_and_then_forgotten(
     monkeypatch.setattr(study, "pull_vectors", lambda *_: pytest.fail("pulled a second time"))
     found = study.pull(on_table())
     assert found.content_hash() == first.content_hash()
-    study.forget(first.key)
+    stage.forget_session("another one")
+    assert study.found(on_table())
+    stage.forget_session("this one")
+    assert not study.found(on_table())
     with pytest.raises(BaseException, match="pulled a second time"):
         study.pull(on_table())
 

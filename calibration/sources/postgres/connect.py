@@ -82,6 +82,7 @@ def connect(
         parts["service"] = service
     parts.setdefault("application_name", APPLICATION)
     parts.setdefault("connect_timeout", 10)
+    parts["client_encoding"] = "utf8"  # PGCLIENTENCODING is for terminals; JSON and our statements are UTF-8
     try:
         connection: Connection = psycopg.connect(make_conninfo("", **parts), autocommit=True)
     except psycopg.Error as error:

@@ -1,7 +1,7 @@
 """The rows of one statement by binary COPY, taken as they arrive and decoded a block at a time."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,9 @@ def copied_columns(target: Target) -> sql.Composed:
     return sql.SQL(", ").join([*texts, target.vector])
 
 
-def copied_blocks(connection: Connection, target: Target, query: sql.Composed, width: int, rows: int) -> Iterator[Rows]:
+def copied_blocks(
+    connection: Connection, target: Target, query: sql.Composed, width: int, rows: int
+) -> Generator[Rows]:
     """Copy the rows of a query of `copied_columns` in blocks of `rows`.
 
     Raises
@@ -52,15 +54,15 @@ def copied_blocks(connection: Connection, target: Target, query: sql.Composed, w
     texts = 1 if target.names.document_column is None else 2
     piece = max(1, PIECE_BYTES // form.itemsize)
     # without parameters nothing is read as a placeholder, so what was doubled for them is single again
-    text = query.as_string(connection).replace("%%", "%")
-    with connection.cursor() as cursor, cursor.copy(f"COPY ({text}\n) TO STDOUT (FORMAT binary)".encode()) as copy:
+    text = query.as_bytes(connection).replace(b"%%", b"%")
+    with connection.cursor() as cursor, cursor.copy(b"COPY (" + text + b"\n) TO STDOUT (FORMAT binary)") as copy:
         received = _Received(connection, copy)
         ids: list[str] = []
         documents: list[str | None] = []
         vectors: Floats32 = np.empty((rows, width), dtype=np.float32)
         while sizes := received.take(min(piece, rows - len(ids))):
             done = len(ids) + len(sizes)
-            columns, vectors[len(ids) : done] = _decoded(received.room, sizes, form, texts, connection.info.encoding)
+            columns, vectors[len(ids) : done] = _decoded(received.room, sizes, form, texts)
             ids += columns[0]
             documents += columns[1] if texts > 1 else [None] * len(sizes)
             if done == rows:
@@ -133,7 +135,7 @@ class _Received:
 
 
 def _decoded(
-    room: bytearray, row_sizes: list[int], form: np.dtype[np.void], texts: int, encoding: str
+    room: bytearray, row_sizes: list[int], form: np.dtype[np.void], texts: int
 ) -> tuple[list[list[Any]], npt.NDArray[np.floating]]:
     """Decode rows of `texts` texts, the first of them never NULL, and one vector, which still lies in `room`."""
     width = form["values"].shape[0]
@@ -159,15 +161,20 @@ def _decoded(
     unnamed = int(spans[0][-1].sum())
     if unnamed:
         raise StoreError(f"received {unnamed} rows without an id; the column changed.")
-    return [_texts(room, *span, encoding) for span in spans], table["values"]
+    return [_texts(room, *span) for span in spans], table["values"]
 
 
-def _texts(
-    room: bytearray, starts: Places, ends: Places, missing: npt.NDArray[np.bool_], encoding: str
-) -> list[str | None]:
+def _texts(room: bytearray, starts: Places, ends: Places, missing: npt.NDArray[np.bool_]) -> list[str | None]:
     with memoryview(room) as view:
         raw = bytes(view[: int(ends[-1])])
-    found: list[str | None] = [raw[a:b].decode(encoding) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    places = zip(starts.tolist(), ends.tolist(), strict=True)
+    try:
+        found: list[str | None] = [raw[a:b].decode() for a, b in places]
+    except UnicodeDecodeError as error:
+        raise StoreError(
+            f"an id holds bytes that are no UTF-8 ({error.object[:40]!r}): the database does not check its texts. "
+            "Mend it."
+        ) from None
     for row in np.flatnonzero(missing):
         found[row] = None
     return found

@@ -1,10 +1,11 @@
 """An exact pull from Postgres: one read-only snapshot, a proven plan, every row counted."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Literal
 
 import numpy as np
+import psycopg
 from psycopg import pq, sql
 
 from ...errors import StoreError
@@ -39,6 +40,9 @@ SQL_BELOW = 8
 BLOCK_BYTES = 2 << 20  # stays in the processor's cache: a third faster than 8 MB
 COPIED_ROWS, COPIED_BYTES = 8192, 16 << 20  # decoded in pieces of their own, so as large as is scored best
 SCORE_ROWS = 20_000
+
+CANCELLING = 5.0
+"""Seconds that the server may take to cancel a statement that nobody waits for any more."""
 
 
 class PostgresSource:
@@ -167,14 +171,18 @@ class PostgresSource:
                 yield Division(facts, parts, now, lambda before: unchanged(connection, target, before, now))
             finally:
                 self._divided = None
+                if connection.info.transaction_status == pq.TransactionStatus.ACTIVE:
+                    # a reader is still at it, and the transaction cannot end before its statement
+                    connection.cancel_safe(timeout=CANCELLING)
 
     def read(self, part: Part) -> Iterator[Block]:
         """Yield a part in blocks of vectors, as the division's snapshot shows it."""
         shared, _, _, width, zeros, small = part.token
         with self._within(shared) as (connection, target):
             way = self._copied if small else self._fetched
-            for block, _ in way(connection, target, width, zeros, within(part)):
-                yield block
+            with closing(way(connection, target, width, zeros, within(part))) as pieces:
+                for block, _ in pieces:
+                    yield block
 
     def search_plan(self, limit: int) -> dict[str, Any]:
         """Ask how the server would run a deployed search for the `limit` best; see `plan.search_plan`."""
@@ -261,8 +269,17 @@ class PostgresSource:
             with self._opened("pull from", shared) as opened:
                 yield opened
         else:
-            with explained(f"pull from {self.names.table}"):
-                yield self._divided
+            connection = self._divided[0]
+            connection.execute("SAVEPOINT reading")
+            try:
+                with explained(f"pull from {self.names.table}"):
+                    yield self._divided
+            except BaseException:
+                # who leaves in the middle takes neither the transaction nor its snapshot along; it may be gone by now
+                with suppress(psycopg.Error):
+                    connection.execute("ROLLBACK TO SAVEPOINT reading")
+                raise
+            connection.execute("RELEASE SAVEPOINT reading")
 
     def _measured(self, connection: Connection, target: Target) -> Preflight:
         facts = measure(connection, target, self.metric, self.model)
@@ -280,14 +297,15 @@ class PostgresSource:
         zeros = facts.zero_vectors > 0 and needs_direction(self.metric)
         left_out = 0
         way = self._copied if facts.rows <= division.PART_ROWS else self._fetched
-        for block, out in way(connection, target, width, zeros):
-            left_out += out
-            yield block
+        with closing(way(connection, target, width, zeros)) as pieces:
+            for block, out in pieces:
+                left_out += out
+                yield block
         check_left_out(left_out, facts, self.metric)
 
     def _fetched(
         self, connection: Connection, target: Target, width: int, zeros: bool, condition: sql.Composable | None = None
-    ) -> Iterator[tuple[Block, int]]:
+    ) -> Generator[tuple[Block, int]]:
         """Yield blocks of vectors, each with how many were left out of it because they have no direction."""
         query = self._proven(connection, target, columns_of(target), (), condition)
         for rows in stream(connection, target, query, (), _block_rows(width)):
@@ -296,11 +314,12 @@ class PostgresSource:
 
     def _copied(
         self, connection: Connection, target: Target, width: int, zeros: bool, condition: sql.Composable | None = None
-    ) -> Iterator[tuple[Block, int]]:
+    ) -> Generator[tuple[Block, int]]:
         """As `_fetched`, in one statement."""
         query = self._proven(connection, target, copied_columns(target), (), condition)
-        for names, documents, vectors in copied_blocks(connection, target, query, width, _copied_rows(width)):
-            yield directed(names, documents, vectors, zeros, target)
+        with closing(copied_blocks(connection, target, query, width, _copied_rows(width))) as blocks:
+            for names, documents, vectors in blocks:
+                yield directed(names, documents, vectors, zeros, target)
 
     def _scored(self, connection: Connection, target: Target, facts: Preflight, queries: Floats32) -> Iterator[Block]:
         columns = sql.SQL("{}, {}, {}").format(target.id, target.document, target.score(self.metric))

@@ -111,7 +111,7 @@ def _table(connection: Connection, row: tuple[Any, ...], functions: list[MatchFu
         with connection.transaction():
             return _with_rows(connection, table)
     except psycopg.Error as error:
-        return replace(table, trouble=str(error).strip().splitlines()[0])
+        return replace(table, trouble=(str(error).strip() or type(error).__name__).splitlines()[0])
 
 
 def _with_rows(connection: Connection, table: VectorTable) -> VectorTable:

@@ -50,8 +50,8 @@ def search_words(params: HybridParams, pulled: Pulled, how: TextSearch, report: 
 
 def _place(params: HybridParams, pulled: Pulled, how: TextSearch, depth: int) -> Path | None:
     """Name the file of a search; None where what is searched may change before it is asked for again."""
-    once = pulled.key.startswith(ONCE)
-    if (once or params.table is not None) and not (once and os.environ.get(SESSION)):
+    changing, session = pulled.key.startswith(ONCE), os.environ.get(SESSION)
+    if (changing or params.table is not None) and not (changing and session):
         return None
     source: dict[str, Any] = pulled.facts.get("source") or {}
     about = {
@@ -62,7 +62,7 @@ def _place(params: HybridParams, pulled: Pulled, how: TextSearch, depth: int) ->
         "column": params.text_column,
         "server": source.get("server_version"),
     }
-    return parts_folder(stage_key({"words": about}, once=once)) / "words.parquet"
+    return parts_folder(stage_key({"words": about}, once=session if changing else None)) / "words.parquet"
 
 
 def _read(path: Path) -> pd.DataFrame | None:

@@ -1,6 +1,9 @@
 """Rows by binary COPY: what was written comes back, and what is no such row is refused."""
 
+import pickle
 import struct
+import threading
+import time
 
 import numpy as np
 import psycopg
@@ -29,7 +32,7 @@ def row(*values: bytes | None) -> bytes:
 
 
 def decoded(rows: list[bytes], texts: int) -> tuple[list[list[str | None]], np.ndarray]:
-    return copied._decoded(bytearray(b"".join(rows)), [len(one) for one in rows], VECTOR, texts, "utf-8")
+    return copied._decoded(bytearray(b"".join(rows)), [len(one) for one in rows], VECTOR, texts)
 
 
 @given(_rows, st.booleans())
@@ -109,13 +112,58 @@ def test_an_answer_that_breaks_off_says_why(dsn, run, fails_at) -> None:
 
 
 def test_a_reader_that_stops_early_leaves_no_statement_running(dsn, run) -> None:
-    run(
-        "CREATE TABLE long_one (id int PRIMARY KEY, e vector(3))",
-        "INSERT INTO long_one SELECT i, '[1,2,3]' FROM generate_series(1, 50000) AS i",
-    )
+    """More than fits into the sockets' buffers, so the server is still at it; the snapshot is usable afterwards."""
+    run("CREATE TABLE long_one AS SELECT i AS id, array_fill(1, ARRAY[500])::vector e FROM generate_series(1, 9000) i")
     source = PostgresSource(dsn, "long_one", vector_column="e", metric="l2")
-    with source.divided(np.ones((1, 3), dtype=np.float32)) as division:
+    with source.divided(np.ones((1, 500), dtype=np.float32)) as division:
         blocks = source.read(division.parts[0])
         assert next(blocks).doc_ids[0] == "1"
         blocks.close()
-    assert run("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'COPY%' AND state = 'active'") == [(0,)]
+        assert run("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'COPY%' AND state = 'active'") == [(0,)]
+        copy = pickle.loads(pickle.dumps(source))  # noqa: S301 - our own
+        assert sum(len(block.doc_ids) for block in copy.read(division.parts[0])) == 9000
+
+
+def test_leaving_cancels_a_statement_that_a_thread_still_waits_for(dsn, run) -> None:
+    """As after Ctrl-C: the reader stands in a slow statement on the division's own connection."""
+    run("CREATE TABLE slow_one AS SELECT i AS id, '[1,2,3]'::vector AS e FROM generate_series(1, 3) AS i")
+    slowly = "current_setting('calibration.slow', true) IS DISTINCT FROM 'on' OR pg_sleep(60) IS NULL"
+    source = PostgresSource(dsn, "slow_one", vector_column="e", metric="l2", where=slowly)
+    raised: list[Exception] = []
+
+    def reading() -> None:
+        try:
+            list(source.read(division.parts[0]))
+        except StoreError as error:
+            raised.append(error)
+
+    start = time.monotonic()
+    with source.divided(np.ones((1, 3), dtype=np.float32)) as division:
+        assert source._divided is not None
+        source._divided[0].execute("SET LOCAL calibration.slow = 'on'")
+        thread = threading.Thread(target=reading)
+        thread.start()
+        asleep = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'COPY%' AND wait_event = 'PgSleep'"
+        while run(asleep) == [(0,)]:
+            assert time.monotonic() - start < 30
+    thread.join(30)
+    assert time.monotonic() - start < 30
+    assert "canceling statement" in str(raised[0])
+
+
+@pytest.mark.parametrize("encoding", ["UTF8", "LATIN1"])
+def test_names_and_ids_survive_the_clients_encoding(dsn, run, monkeypatch, encoding) -> None:
+    run(
+        "CREATE TABLE füße (id text PRIMARY KEY, lang text, e vector(2))",
+        "INSERT INTO füße VALUES ('straße', 'français', '[1,2]'), ('x', 'deutsch', '[3,4]')",
+    )
+    monkeypatch.setenv("PGCLIENTENCODING", encoding)
+    source = PostgresSource(dsn, "füße", vector_column="e", metric="l2", where="lang = 'français'")
+    with source.divided(np.ones((1, 2), dtype=np.float32)) as division:
+        (block,) = source.read(division.parts[0])
+    assert block.doc_ids == ["straße"]
+
+
+def test_bytes_that_are_no_text_are_told() -> None:
+    with pytest.raises(StoreError, match=r"an id holds bytes that are no UTF-8 \(b'\\xff'\)"):
+        decoded([row(b"\xff", vector([1.0, 2.0]))], 1)
