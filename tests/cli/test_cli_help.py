@@ -52,3 +52,14 @@ def test_python_m_calibration_is_the_command_and_help_loads_no_heavy_library(tmp
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Usage: calibrate run")
+
+
+def test_notebooks_are_read_without_the_grammar_of_a_format_they_do_not_have() -> None:
+    """Where JupyterLab is installed, building it took every command two seconds."""
+    pytest.importorskip("rfc3987_syntax")
+    script = (
+        "import sys\nfrom calibration.__main__ import main\nsys.argv = ['calibrate', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    import nbformat\n    print('lark' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
