@@ -13,6 +13,7 @@ import pytest
 import yaml
 from small_world import calibrate, environment, write_labels
 
+pytestmark = pytest.mark.slow
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WORKFLOW = DOCS / "examples" / "github-actions.yml"
 
