@@ -91,15 +91,16 @@ def _so_far(what: str, done: int, total: int | None, unit: str, seconds: float) 
     'minilm: embed passages: 1000 of 4000 texts, 100.00 texts/s, 00:30 left'
     >>> _so_far("pull", 500, None, "passages", 10.0)
     'pull: 500 passages so far, 50.00 passages/s'
+    >>> _so_far("e5", 16, 80, "texts", 32.0)
+    'e5: 16 of 80 texts, 2.00s/texts, 02:08 left'
     """
     from tqdm import tqdm
 
     form = "{desc}: {n_fmt} of {total_fmt}{unit}, {rate_fmt}, {remaining} left"
     if total is None:
         form = "{desc}: {n_fmt}{unit} so far, {rate_fmt}"
-    return tqdm.format_meter(done, total or 0, seconds, prefix=what, unit=f" {unit}", bar_format=form).replace(
-        "  ", " "
-    )
+    text = tqdm.format_meter(done, total or 0, seconds, prefix=what, unit=f" {unit}", bar_format=form)
+    return text.replace("  ", " ").replace("s/ ", "s/")
 
 
 def _moves() -> bool:

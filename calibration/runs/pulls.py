@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..errors import CalibrationError
 from ..params import RunParams
-from ..studies.calibrate import found, pull
+from ..studies.calibrate import embeds_here, found, pull
 from ..studies.progress import Reporter
 from .session import timed
 
@@ -22,8 +22,8 @@ class Kept:
 def pull_all(params: Sequence[RunParams], report: Reporter, jobs: int) -> list[Kept]:
     """Pull every model's scores, `jobs` models at a time, each in a process of its own.
 
-    One after the other, here and with bars, when fewer than two are to be pulled, or when the parts of each pull are
-    what is spread over processes or a cluster.
+    One after the other, here and with bars, are pulled: models that run on this machine; all of them when fewer than
+    two others remain, or when the parts of each pull are what is spread over processes or a cluster.
 
     Raises
     ------
@@ -31,8 +31,9 @@ def pull_all(params: Sequence[RunParams], report: Reporter, jobs: int) -> list[K
         What failed; side by side, once the others are done. What they pulled from sources that do not change is kept.
     """
     spread = any(one.workers > 1 or one.backend != "loky" for one in params)
-    # a process of its own costs seconds, which scores that are there already are not worth
-    todo = [] if spread else [number for number, one in enumerate(params) if not found(one)]
+    # a process of its own costs seconds, which scores that are there already are not worth; and a model that runs here
+    # keeps all processors busy by itself
+    todo = [] if spread else [i for i, one in enumerate(params) if not (embeds_here(one) or found(one))]
     if min(jobs, len(todo)) < 2:
         return [_pulled(one, report) for one in params]
     from joblib import Parallel, delayed

@@ -94,6 +94,11 @@ def pull(params: RunParams, report: Reporter = SILENT) -> Pulled:
     return Pulled(key, scores, labels, inputs.probes, facts)
 
 
+def embeds_here(params: RunParams) -> bool:
+    """Whether texts are embedded by an offline model, in this process."""
+    return params.scores is None and _spec(params.model) is not None
+
+
 def found(params: RunParams) -> bool:
     """Whether `pull` would find the scores of the same inputs, and neither embed nor read anything."""
     if params.scores is not None:

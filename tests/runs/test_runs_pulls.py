@@ -42,7 +42,7 @@ def test_each_model_has_a_process_of_its_own_with_this_runs_environment(
     (labels / "queries.jsonl").write_text('{"_id": "q", "text": "one"}\n', encoding="utf-8")
     (labels / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n", encoding="utf-8")
     (labels / "corpus.jsonl").write_text('{"_id": "d", "text": "another"}\n', encoding="utf-8")
-    live = parameters({"labels": str(labels), "dsn": "host=127.0.0.1 port=1", "table": "t", "model": "wordllama"})
+    live = parameters({"labels": str(labels), "dsn": "host=127.0.0.1 port=1", "table": "t", "model": "openai:m"})
     for session, cache in (("first", "one"), ("second", "two")):
         monkeypatch.setenv(study.SESSION, session)
         monkeypatch.setenv("CALIBRATION_CACHE", str(tmp_path / cache))
@@ -72,6 +72,16 @@ def test_parts_are_spread_instead_when_they_are_asked_to_be(
     spread = [one.model_copy(update={"workers": 2}) for one in score_files]
     assert len(pulls.pull_all(spread, SILENT, 2)) == 3
     assert len(pulls.pull_all(score_files[:1], SILENT, 2)) == 1
+
+
+def test_models_that_run_here_follow_one_another(score_files: list[RunParams], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them uses all processors by itself."""
+    assert study.embeds_here(parameters({"model": "wordllama"}))
+    assert not study.embeds_here(parameters({"model": "openai:m"}))
+    assert not study.embeds_here(score_files[0])
+    monkeypatch.setattr(pulls, "embeds_here", lambda params: params is not score_files[1])
+    monkeypatch.setattr(pulls, "_elsewhere", lambda *_: pytest.fail("in a process of its own"))
+    assert len(pulls.pull_all(score_files, SILENT, 2)) == 3
 
 
 def test_scores_that_are_there_already_need_no_process(
