@@ -31,8 +31,8 @@ def pull_all(params: Sequence[RunParams], report: Reporter, jobs: int) -> list[K
         What failed; side by side, once the others are done. What they pulled from sources that do not change is kept.
     """
     spread = any(one.workers > 1 or one.backend != "loky" for one in params)
-    # a process of its own costs seconds, which scores that are there already are not worth; and a model that runs here
-    # keeps all processors busy by itself
+    # a process of its own costs seconds, which scores that are there already are not worth; and the three offline
+    # models, side by side on two processors, were measured to be no faster than one after the other
     todo = [] if spread else [i for i, one in enumerate(params) if not (embeds_here(one) or found(one))]
     if min(jobs, len(todo)) < 2:
         return [_pulled(one, report) for one in params]

@@ -1,15 +1,14 @@
 """Finished parts of a long pull, kept until the pull is whole: an interrupted one goes on where it stopped."""
 
 import json
-import os
 import shutil
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from ..sources.base import Division, Part
+from .kept import keep
 from .parts import Scoring, Seen
 
 STATE = "state.json"
@@ -43,10 +42,8 @@ class PartStore:
 
     def keep(self, part: Part, seen: Seen) -> None:
         """Keep a finished part."""
-        with tempfile.NamedTemporaryFile(dir=self._folder, prefix=".", delete=False) as file:
-            seen.summaries.save(file)
         name = f"{part.number}-{seen.rows}-{int(seen.documents)}.npz"
-        os.replace(file.name, self._folder / name)
+        keep(self._folder / name, seen.summaries.save)
 
     def forget(self) -> None:
         """Remove everything."""
@@ -69,6 +66,4 @@ class PartStore:
         return None
 
     def _write(self, name: str, content: bytes) -> None:
-        with tempfile.NamedTemporaryFile(dir=self._folder, prefix=".", delete=False) as file:
-            file.write(content)
-        os.replace(file.name, self._folder / name)
+        keep(self._folder / name, lambda file: file.write(content))

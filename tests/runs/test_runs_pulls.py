@@ -75,7 +75,7 @@ def test_parts_are_spread_instead_when_they_are_asked_to_be(
 
 
 def test_models_that_run_here_follow_one_another(score_files: list[RunParams], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of them uses all processors by itself."""
+    """Side by side they were no faster."""
     assert study.embeds_here(parameters({"model": "wordllama"}))
     assert not study.embeds_here(parameters({"model": "openai:m"}))
     assert not study.embeds_here(score_files[0])
